@@ -29,14 +29,16 @@ GENES, BANDS = 44_722, 2
 MERGE = """
 import json, sys, time
 from pathlib import Path
+from pairtile.engine.chunk_file import ChunkFile
 from pairtile.engine.merging import MergeRules, merge
 from pairtile.runtime.host_memory import peak_host_bytes
 folder, bands = Path(sys.argv[1]), json.loads(sys.argv[2])
 start = time.perf_counter()
-found = merge(sorted((folder / "chunks").iterdir()), folder / "pairs.parquet",
-              MergeRules(bands, ("i", "j")), None)
+chunks = sorted((folder / "chunks").iterdir())
+rules = MergeRules(bands, ("i", "j"), schema=ChunkFile(chunks[0]).schema)
+rows, _, _ = merge(chunks, folder / "pairs.parquet", rules)
 print(json.dumps({"seconds": time.perf_counter() - start, "peak_bytes": peak_host_bytes(),
-                  "bytes": (folder / "pairs.parquet").stat().st_size, "rows": found.rows}))
+                  "bytes": (folder / "pairs.parquet").stat().st_size, "rows": rows}))
 """
 
 

@@ -93,12 +93,6 @@ def test_chunks_of_equal_tiles_are_of_about_equal_cost():
     assert max(costs) - min(costs) <= 2.0
 
 
-@pytest.mark.parametrize("wrong", [0, -1, "many", 1.5])
-def test_impossible_number_of_chunks_is_refused(wrong):
-    with pytest.raises(ValueError, match="chunks"):
-        plan_chunks([1.0], wrong)
-
-
 def test_impossible_space_is_refused():
     with pytest.raises(ValueError, match="kind"):
         PairSpace("circle", 3, 3)

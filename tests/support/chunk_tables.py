@@ -56,4 +56,6 @@ def cut(lengths):
 def merged(paths, out, band_of_tile=BANDS, **options):
     for path in paths:
         ChunkFile(path).verify(PRINT)
-    return merge(paths, out, MergeRules(band_of_tile, ("i", "j"), **options))
+    columns = [c for c in ChunkFile(paths[0]).schema if c.name not in ("passed", "rank_score")]
+    rules = MergeRules(band_of_tile, ("i", "j"), schema=pa.schema(columns), **options)
+    return merge(paths, out, rules)

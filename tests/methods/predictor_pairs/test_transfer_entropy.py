@@ -121,7 +121,7 @@ def test_shifts_keep_series_and_leave_no_source_near_its_place() -> None:
 def test_p_values_are_shares_of_draws_standardised_by_target() -> None:
     random = np.random.default_rng(5)
     shift, scale = np.array([0.0, 3.0]), np.array([1.0, 2.0])
-    null = TransferNull.of(random.standard_normal((5000, 2)) * scale + shift)
+    null = TransferNull.from_draws(random.standard_normal((5000, 2)) * scale + shift)
     fresh = random.standard_normal((5000, 2)) * scale + shift
     for target in range(2):
         p = null.p_values(fresh[:, target], np.full(5000, target))

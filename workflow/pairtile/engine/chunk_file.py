@@ -122,8 +122,8 @@ class ChunkFile:
         self.path = verified(path)
         with pq.ParquetFile(self.path) as file:
             self._metadata = file.metadata
-            self._schema = file.schema_arrow
-        raw = (self._schema.metadata or {}).get(HEADER_KEY)
+            self.schema = file.schema_arrow
+        raw = (self.schema.metadata or {}).get(HEADER_KEY)
         if raw is None:
             raw = (self._metadata.metadata or {}).get(HEADER_KEY)
         head: dict[str, Any] = {"format_version": "none"} if raw is None else json.loads(raw)
@@ -140,16 +140,11 @@ class ChunkFile:
         with_rows = (number for number, rows in self.header.tiles if rows)
         self._groups = {number: group for group, number in enumerate(with_rows)}
 
-    @property
-    def schema(self) -> pa.Schema:
-        """Columns of the table."""
-        return self._schema
-
     def read_tile(self, number: int, columns: Sequence[str] | None = None) -> pa.Table:
         """Rows of one tile."""
         if number not in self._groups:
-            wanted = columns or self._schema.names
-            return pa.schema([self._schema.field(c) for c in wanted]).empty_table()
+            wanted = columns or self.schema.names
+            return pa.schema([self.schema.field(c) for c in wanted]).empty_table()
         with pq.ParquetFile(self.path, metadata=self._metadata) as file:
             return file.read_row_group(self._groups[number], columns=columns)
 
@@ -179,7 +174,4 @@ def _range(tiles: Sequence[int]) -> str:
 def add_summaries(total: Summaries, part: Mapping[str, NDArray[np.int64]]) -> None:
     """Add integer summaries in place: exact, so independent of order and grouping."""
     for name, values in part.items():
-        if name in total:
-            total[name] = total[name] + values
-        else:
-            total[name] = values.copy()
+        total[name] = total.get(name, 0) + values

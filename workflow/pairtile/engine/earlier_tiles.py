@@ -46,19 +46,18 @@ class EarlierTiles:
 
     def score_tile(self, tile: Tile, selection: Selection) -> tuple[Rows, Summaries]:
         """As ``Estimator.score_tile``."""
-        key = self._key(tile)
+        held = (
+            self._digest(tile.row_begin, tile.row_end, False),
+            self._digest(tile.column_begin, tile.column_end, True),
+        )
+        place = tile.row_begin, tile.row_end, tile.column_begin, tile.column_end
+        key = json_digest([self._settings, place, *held]) if all(held) else None
         found = self._earlier(key) if key in self._files else None
         self.taken += found is not None
         rows, sums = found or self._opened.score_tile(tile, selection)
         if key is not None:
             self.scored[key] = tile.number, sums
         return rows, sums
-
-    def _key(self, tile: Tile) -> str | None:
-        rows = self._digest(tile.row_begin, tile.row_end, False)
-        columns = self._digest(tile.column_begin, tile.column_end, True)
-        place = tile.row_begin, tile.row_end, tile.column_begin, tile.column_end
-        return json_digest([self._settings, place, rows, columns]) if rows and columns else None
 
     def _digest(self, begin: int, end: int, columns: bool) -> str:
         """Of what a tile depends on in its rows or columns; "": of more than its own items."""

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from pairtile.engine.chunk_file import PASSED, RANK_SCORE, ChunkFile, Summaries, add_summaries
+from pairtile.engine.selection import RunningTopK
 from pairtile.errors import StoreError
 from pairtile.runtime.files import atomic_path
 from pairtile.runtime.threads import one_ahead
@@ -35,28 +36,7 @@ class MergeRules:
     reduce: Callable[[pa.Table], pa.Table] | None = None
     """Makes the rows of one band, from all its tiles, those of the result."""
     schema: pa.Schema | None = None
-    """Columns of the merged table; None: those of the chunks."""
-
-
-@dataclass(frozen=True)
-class MergeResult:
-    """What the merge found: rows written, summed summaries, the chunks' records by file name."""
-
-    rows: int
-    summaries: Summaries
-    records: dict[str, dict[str, object]]
-
-
-def _best_cut(files: Sequence[ChunkFile], top: int) -> float:
-    """The ``top``-th best rank score of all chunks; -inf where there are not as many rows."""
-    best = np.empty(0)
-    for file in files:
-        for number, _ in file.header.tiles:
-            scores = file.read_tile(number, [RANK_SCORE])[RANK_SCORE].to_numpy()
-            best = np.concatenate([best, scores])
-            if best.size > 2 * top:
-                best = -np.partition(-best, top - 1)[:top]
-    return float(-np.partition(-best, top - 1)[top - 1]) if best.size >= top else -np.inf
+    """Columns of the merged table; None where only summaries are wanted."""
 
 
 def _bands(files: Sequence[ChunkFile], band_of_tile: Sequence[int]) -> Iterator[pa.Table]:
@@ -74,8 +54,10 @@ def merge(
     paths: Sequence[str | os.PathLike[str]],
     out: str | os.PathLike[str] | None,
     rules: MergeRules,
-) -> MergeResult:
+) -> tuple[int, Summaries, dict[str, dict[str, object]]]:
     """Join chunk files into one sorted Parquet file and add up their summaries.
+
+    Returns the number of rows written, the summed summaries, and the chunks' records by file name.
 
     Parameters
     ----------
@@ -111,9 +93,16 @@ def merge(
     summaries: Summaries = {}
     for file in sorted(files, key=lambda f: f.header.tiles[0][0] if f.header.tiles else -1):
         add_summaries(summaries, file.header.summaries)
-    rows = 0 if out is None else _write_merged(files, Path(out), rules)
-    records = {file.path.stem: file.header.record for file in files}
-    return MergeResult(rows, summaries, records)
+    rows = 0
+    if out is not None:
+        with (
+            atomic_path(out) as temporary,
+            pq.ParquetWriter(temporary, rules.schema, compression="zstd") as writer,
+        ):
+            for group in one_ahead(_row_groups(files, rules, rules.schema)):
+                writer.write_table(group, row_group_size=MERGED_ROW_GROUP)
+                rows += group.num_rows
+    return rows, summaries, {file.path.stem: file.header.record for file in files}
 
 
 def row_order(keys: Sequence[NDArray[np.generic]]) -> NDArray[np.int64]:
@@ -128,35 +117,21 @@ def row_order(keys: Sequence[NDArray[np.generic]]) -> NDArray[np.int64]:
     return np.lexsort(list(reversed(keys)))
 
 
-def _write_merged(files: Sequence[ChunkFile], out: Path, rules: MergeRules) -> int:
-    schema = rules.schema
-    if schema is None:
-        if not files:
-            raise ValueError("found no chunk file and no schema; expected one of both")
-        steering = {RANK_SCORE, PASSED} if rules.top else set()
-        schema = pa.schema([f for f in files[0].schema if f.name not in steering])
-    rows = 0
-    with (
-        atomic_path(out) as temporary,
-        pq.ParquetWriter(temporary, schema, compression="zstd") as writer,
-    ):
-        for group in one_ahead(_row_groups(files, rules, schema)):
-            writer.write_table(group, row_group_size=MERGED_ROW_GROUP)
-            rows += group.num_rows
-    return rows
-
-
 def _row_groups(
     files: Sequence[ChunkFile], rules: MergeRules, schema: pa.Schema
 ) -> Iterator[pa.Table]:
     """The merged table in parts of a fixed size, so that its file's bytes depend on its rows
     alone; of no row, a part of none."""
-    cut = _best_cut(files, rules.top) if rules.top else -np.inf
+    best = RunningTopK(rules.top)  # of all chunks, each of which holds its own best
+    if rules.top:
+        for file in files:
+            for number, _ in file.header.tiles:
+                best.add(file.read_tile(number, [RANK_SCORE])[RANK_SCORE].to_numpy())
     waiting = schema.empty_table()
     for table in _bands(files, rules.band_of_tile):
         if rules.top:
             scores = table[RANK_SCORE].to_numpy()
-            keep = table[PASSED].to_numpy(zero_copy_only=False) | (scores >= cut)
+            keep = table[PASSED].to_numpy(zero_copy_only=False) | (scores >= best.threshold)
             table = table.filter(pa.array(keep)).select(schema.names)
         if rules.reduce is not None:
             table = rules.reduce(table)

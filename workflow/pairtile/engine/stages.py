@@ -33,9 +33,9 @@ class NullStage(ABC):
     def null(self, seed: int) -> dict[str, NDArray[np.generic]]:
         """Arrays that describe the null distribution."""
 
-    @abstractmethod
     def null_messages(self, seed: int) -> list[Message]:
         """What there is to say of the null distribution."""
+        return []
 
     @abstractmethod
     def selection(self, null: Arrays) -> Selection:

@@ -56,27 +56,28 @@ def write_state(
     An array that is mapped from a ``.npy`` in ``scratch``, all of it or its first rows, is not
     copied: its file is moved. The manifest is written last: a folder without one is not a state.
     """
+    top = Path(folder)
+    digests: dict[str, str] = {}
     with writing(folder):
-        return _write_state(Path(folder), arrays, scratch)
-
-
-def _write_state(top: Path, arrays: Mapping[str, NDArray[np.generic]], scratch: Path | None) -> str:
-    if top.exists():
-        shutil.rmtree(top)
-    top.mkdir(parents=True)
-    digests = {}
-    for name, array in sorted(arrays.items()):
-        path = top / f"{name}.npy"
-        source = _own_file(array, scratch)
-        if source is None:
-            np.save(path, array, allow_pickle=False)
-        else:
-            os.replace(source, path)
-            _shorten(path, array)
-        digests[name] = file_checksum(path)
-    digest = json_digest(digests)
-    set_origin(digest)
-    write_json(top / MANIFEST, {"arrays": digests})
+        if top.exists():
+            shutil.rmtree(top)
+        top.mkdir(parents=True)
+        for name, array in sorted(arrays.items()):
+            path = top / f"{name}.npy"
+            source = _own_file(array, scratch)
+            if source is None:
+                np.save(path, array, allow_pickle=False)
+            else:
+                os.replace(source, path)
+                header = file_header(array.shape, array.dtype)
+                if path.stat().st_size > len(header) + array.nbytes:  # only its first rows
+                    with path.open("r+b") as file:
+                        file.write(header)
+                        file.truncate(len(header) + array.nbytes)
+            digests[name] = file_checksum(path)
+        digest = json_digest(digests)
+        set_origin(digest)
+        write_json(top / MANIFEST, {"arrays": digests})
     return digest
 
 
@@ -137,16 +138,6 @@ def _mapping(array: object) -> Any:
     while isinstance(held, np.ndarray):
         held = held.base
     return held
-
-
-def _shorten(path: Path, array: NDArray[np.generic]) -> None:
-    """Let a ``.npy`` end with the rows of ``array``, its first ones."""
-    header = file_header(array.shape, array.dtype)
-    length = len(header) + array.nbytes
-    if path.stat().st_size > length:
-        with path.open("r+b") as file:
-            file.write(header)
-            file.truncate(length)
 
 
 def file_header(shape: tuple[int, ...], dtype: DTypeLike) -> bytes:

@@ -142,25 +142,15 @@ def plan_chunks(
         Estimated seconds of each tile, in order.
     chunks
         ``auto``: as ``number_of_jobs`` says of ``wanted_seconds``; or their number, never more than
-        there are tiles.
+        there are tiles (the configuration refuses numbers below 1).
     side_by_side
         Chunks that are computed at once.
-
-    Raises
-    ------
-    ValueError
-        If ``chunks`` is neither ``auto`` nor at least 1.
     """
     total = float(sum(seconds))
-    if chunks == "auto":
-        wanted = min(MAX_CHUNKS, number_of_jobs(total, wanted_seconds, side_by_side))
-    elif isinstance(chunks, int) and chunks >= 1:
-        wanted = chunks
-    else:
-        raise ValueError(f"chunks: found {chunks!r}; expected 'auto' or a number from 1")
+    wanted = min(MAX_CHUNKS, number_of_jobs(total, wanted_seconds, side_by_side))
+    if chunks != "auto":
+        wanted = int(chunks)
     wanted = min(wanted, len(seconds))
-    if wanted == 0:
-        return []
     result = []
     first, done = 0, 0.0
     for k in range(wanted):

@@ -61,24 +61,22 @@ def merge(run: AnalysisRun, stage: str) -> None:
             if run.in_storage:
                 remedy = f"remove {them} from the storage, or run again with --forcerun chunk"
             raise StoreError("\n".join([*damaged.values(), remedy]))
-        result = merge_chunks(chunks, pairs, rules)
-        write_arrays(run.folder / f"{stage}.npz", result.summaries)
+        rows, sums, records = merge_chunks(chunks, pairs, rules)
+        write_arrays(run.folder / f"{stage}.npz", sums)
         step.count(chunks=len(chunks))
         if pairs is not None:
-            step.count(pairs_stored=result.rows)
-            taken = [r["tiles_taken"] for r in result.records.values() if "tiles_taken" in r]
+            step.count(pairs_stored=rows)
+            taken = [r["tiles_taken"] for r in records.values() if "tiles_taken" in r]
             if taken:
                 which = "tiles_taken" if any(taken) else "no_tiles_taken"
                 step.log_messages(message(which, n=sum(taken), tiles=len(plan.tiles)))
             scored = {
-                name: int(result.summaries[name].sum())
-                for name in ("pairs", "pairs_scored")
-                if name in result.summaries
+                name: int(sums[name].sum()) for name in ("pairs", "pairs_scored") if name in sums
             }
             step.count(**scored)
             if len(scored) == 2:
                 step.count(pairs_too_few_samples=scored["pairs"] - scored["pairs_scored"])
-        step.details["chunks"] = result.records
+        step.details["chunks"] = records
 
 
 def damaged_chunks(paths: Sequence[Path], fingerprint: str) -> dict[Path, str]:

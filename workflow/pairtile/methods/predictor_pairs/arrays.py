@@ -30,6 +30,7 @@ with several lags the first (lags, transitions) |
     source_samples: NDArray[np.int32]
     target_samples: NDArray[np.int32]
     lags: NotRequired[NDArray[np.int32]]
+    predictors: NDArray[np.int32]
     targets: NDArray[np.int32]
     n_levels: NDArray[np.int32]
 
@@ -44,7 +45,6 @@ its lag |
     | null_levels, null_class, null_exclude, target_class | | ``null.NullTargets`` |
     """
 
-    predictors: NDArray[np.int32]
     cardinality: NDArray[np.int32]
     null_levels: NDArray[np.int8]
     null_class: NDArray[np.int32]
@@ -63,5 +63,4 @@ class TransferArrays(LevelArrays):
     """
 
     history_samples: NDArray[np.int32]
-    predictors: NDArray[np.int32]
     null_orders: NDArray[np.int32]

@@ -59,11 +59,10 @@ def _p_values(results: Results) -> Drawn:
     # A bar holds its upper border: p-values of few shuffles lie on borders.
     bins = np.clip(np.ceil(p * P_BINS - 1e-9).astype(int) - 1, 0, P_BINS - 1)
     small = pluralise(int((p <= P_LEVEL).sum()), "target")
-    figure = p_value_histogram(
+    return Drawn(p_value_histogram(
         np.bincount(bins, minlength=P_BINS), {f"p = {P_LEVEL:g} ({small} at most)": P_LEVEL},
         label="targets", xlabel="p-value of the best set",
-    )  # fmt: skip
-    return Drawn(figure)
+    ))  # fmt: skip
 
 
 def _ties(results: Results) -> Drawn:
@@ -72,11 +71,10 @@ def _ties(results: Results) -> Drawn:
     ties = found.best["n_ties"].to_numpy(dtype=np.int64)
     heights = np.bincount(np.floor(np.log2(np.maximum(ties, 1))).astype(int), minlength=1)
     names = ["1"] + [f"{count(2**k)}–{count(2 ** (k + 1) - 1)}" for k in range(1, len(heights))]
-    figure = bars(
+    return Drawn(bars(
         names, {"": heights}, xlabel="sets that score as the best one, itself included",
         ylabel="number of targets",
-    )  # fmt: skip
-    return Drawn(figure)
+    ))  # fmt: skip
 
 
 def _joint_prediction(results: Results) -> Drawn:

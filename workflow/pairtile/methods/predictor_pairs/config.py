@@ -95,11 +95,17 @@ class QuantizeConfig(ConfigModel):
     def requirements(self) -> Iterator[Rule]:
         stated, wanted = self.thresholds is not None, self.rule == "thresholds"
         yield Rule(stated and not wanted, "thresholds", "null, or rule: thresholds beside it")
-        expected = "a list of increasing numbers for rule: thresholds"
-        yield Rule(wanted and not stated, "thresholds", expected)
+        yield Rule(
+            wanted and not stated,
+            "thresholds",
+            "a list of increasing numbers for rule: thresholds",
+        )
         n = len(self.thresholds or ())
-        other = stated and self.levels not in ("auto", n + 1)
-        yield Rule(other, "levels", f"auto or {n + 1} for {n} thresholds")
+        yield Rule(
+            stated and self.levels not in ("auto", n + 1),
+            "levels",
+            f"auto or {n + 1} for {n} thresholds",
+        )
 
     def for_expression(self) -> QuantizeConfig:
         """This section with ``levels`` decided for an expression table.
@@ -434,12 +440,21 @@ class PredictorPairsConfig(TableAnalysis):
             "false with lag: 0, since rules lead from one sample to the next",
         )
         given = self.levels is not None
-        none = self.expression is None and not given
-        yield Rule(none, "expression", "the path of a table here, or under levels")
-        both = given and self.expression is not None
-        yield Rule(both, "levels", "null beside expression (one of them, not both)")
-        combined = given and self.duplicates != "error"
-        yield Rule(combined, "duplicates", "error beside levels (levels have no mean)")
+        yield Rule(
+            self.expression is None and not given,
+            "expression",
+            "the path of a table here, or under levels",
+        )
+        yield Rule(
+            given and self.expression is not None,
+            "levels",
+            "null beside expression (one of them, not both)",
+        )
+        yield Rule(
+            given and self.duplicates != "error",
+            "duplicates",
+            "error beside levels (levels have no mean)",
+        )
         unused = {
             "log2": ("auto", False),
             "pseudocount": ("auto", 0),
@@ -457,9 +472,18 @@ class PredictorPairsConfig(TableAnalysis):
         yield Rule(
             given and named, "samples", "null beside levels (name their series under series)"
         )
-        both = self.series is not None and self.samples.series is not None
-        yield Rule(both, "series", "null beside samples.series (one of them, not both)")
-        unknown = self.null.kind == "blocks" and self.samples.batch is None
-        yield Rule(unknown, "null", "auto or another kind, or a column under samples.batch")
-        untested = self.keep.bounds and self.null.permutations == 0
-        yield Rule(untested, "keep", "auto or best under null.permutations: 0 (no p-values)")
+        yield Rule(
+            self.series is not None and self.samples.series is not None,
+            "series",
+            "null beside samples.series (one of them, not both)",
+        )
+        yield Rule(
+            self.null.kind == "blocks" and self.samples.batch is None,
+            "null",
+            "auto or another kind, or a column under samples.batch",
+        )
+        yield Rule(
+            self.keep.bounds and self.null.permutations == 0,
+            "keep",
+            "auto or best under null.permutations: 0 (no p-values)",
+        )

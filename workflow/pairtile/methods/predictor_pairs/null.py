@@ -15,7 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pairtile.statistics.courses import common_courses
 from pairtile.statistics.tail import tail_p_values
 
 CONSTANT = -1
@@ -125,15 +124,14 @@ def shifted_targets(
     wanted = draws_of_each(len(targets)) if shifts is None else shifts
 
     def draws(row: NDArray[np.int8], random: np.random.Generator) -> list[NDArray[np.int8]]:
-        found: list[NDArray[np.int8]] = []
         offsets: list[tuple[int, ...]] = []
         if len(segments) > 1 or shifts is None:
             smooth = [_smooth_shifts(row[segment]) for segment in segments]
             offsets = _offsets(smooth, wanted, random)
         enough = MIN_SHIFTS if len(segments) == 1 else 1
-        for of_segments in offsets if len(offsets) >= enough else _offsets(every, wanted, random):
-            found.append(_shifted(row, segments, of_segments))
-        return found
+        if len(offsets) < enough:
+            offsets = _offsets(every, wanted, random)
+        return [_shifted(row, segments, of_segments) for of_segments in offsets]
 
     return _of_each_target(targets, draws, seed, 0x73686966)
 
@@ -177,24 +175,6 @@ def targets_within_batches(
         return list(found)
 
     return _of_each_target(targets, draws, seed, 0x62617463)
-
-
-def found_courses(
-    targets: NDArray[np.int8],
-    series: NDArray[np.integer],
-    moments: NDArray[np.float64],
-    batch: NDArray[np.int32] | None,
-) -> tuple[list[list[NDArray[np.int64]]], str]:
-    """Samples of series that may change places, by groups; and a clause that says which series
-    follow one course, empty where shifts and permutations do.
-
-    targets : levels (targets, transitions), -1 where missing. batch : (transitions,) if stated.
-    """
-    values = np.where(targets < 0, np.nan, targets.astype(np.float64))
-    found = common_courses(values, series.astype(np.int32), moments)
-    group = found.group[np.unique(series, return_inverse=True)[1]]
-    alike: list[NDArray[np.integer]] = [group, *([] if batch is None else [batch])]
-    return replicate_courses(series, moments, alike), found.clause("levels of a target")
 
 
 def replicate_courses(

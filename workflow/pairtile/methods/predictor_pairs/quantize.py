@@ -129,7 +129,9 @@ def _all_borders(values, n_clusters, borders):  # type: ignore[no-untyped-def]
 @njit()
 def _borders(row, n_clusters, borders):  # type: ignore[no-untyped-def]
     ordered = np.sort(row[~np.isnan(row)])
-    distinct, weight = _distinct(ordered)
+    is_new = np.ones(ordered.size, np.bool_)
+    is_new[1:] = ordered[1:] != ordered[:-1]
+    distinct = ordered[is_new]
     n = distinct.size
     if n <= n_clusters:
         for k in range(n - 1):
@@ -139,13 +141,14 @@ def _borders(row, n_clusters, borders):  # type: ignore[no-untyped-def]
     scaled = (distinct - distinct[n // 2]) / max(
         distinct[n - 1] - distinct[n // 2], distinct[n // 2] - distinct[0]
     )
-    total = np.zeros(n + 1)
+    # Of the values before each distinct one: their number, sum and sum of squares.
+    total = np.append(np.flatnonzero(is_new), ordered.size).astype(np.float64)
     first = np.zeros(n + 1)
     second = np.zeros(n + 1)
     for i in range(n):
-        total[i + 1] = total[i] + weight[i]
-        first[i + 1] = first[i] + weight[i] * scaled[i]
-        second[i + 1] = second[i] + weight[i] * scaled[i] * scaled[i]
+        weight = total[i + 1] - total[i]
+        first[i + 1] = first[i] + weight * scaled[i]
+        second[i + 1] = second[i] + weight * scaled[i] * scaled[i]
 
     # cost[j]: of the best partition of the first j values into so many clusters; start[k, j]: where
     # the last of its clusters begins.
@@ -160,19 +163,6 @@ def _borders(row, n_clusters, borders):  # type: ignore[no-untyped-def]
     for k in range(n_clusters - 1, 0, -1):
         end = start[k, end]
         borders[k - 1] = distinct[end - 1]
-
-
-@njit()
-def _distinct(ordered):  # type: ignore[no-untyped-def]
-    distinct = np.empty(ordered.size)
-    weight = np.zeros(ordered.size)
-    n = 0
-    for i in range(ordered.size):
-        if n == 0 or ordered[i] != distinct[n - 1]:
-            distinct[n] = ordered[i]
-            n += 1
-        weight[n - 1] += 1.0
-    return distinct[:n], weight[:n]
 
 
 @njit()

@@ -68,9 +68,17 @@ def _card(found: PredictorResults, row: Mapping[Hashable, Any]) -> dict[str, obj
     q = found.levels.n_levels
     lines = list(product(range(q), repeat=len(predictors) - 1))
     rows = counts.reshape(len(lines), q, q)
+    facts = [
+        f"tells {number(row['mi_bits'])} of {number(row['target_entropy_bits'])} bits",
+        f"MCE {number(row['mce_bits'])}",
+        *([f"IMP {number(row['imp_bits'])}"] if len(predictors) > 1 else []),
+        *(f"{k[0]} = {number(row[k])}" for k in ("p_value", "q_value") if row[k] == row[k]),
+        f"{count(row['n_samples'])} samples",
+    ]
     return {
         "target": str(row["target"]),
-        "facts": _facts(row, len(predictors)),
+        # A line breaks between facts, not within one.
+        "facts": " · ".join(fact.replace(" ", "\u00a0") for fact in facts),
         "rule": rule_of_two(counts),
         "others": int(row["others"]),
         "predictors": predictors,
@@ -80,18 +88,6 @@ def _card(found: PredictorResults, row: Mapping[Hashable, Any]) -> dict[str, obj
             for levels, cells in zip(lines, rows, strict=True)
         ],
     }
-
-
-def _facts(row: Mapping[Hashable, Any], n_predictors: int) -> str:
-    facts = [
-        f"tells {number(row['mi_bits'])} of {number(row['target_entropy_bits'])} bits",
-        f"MCE {number(row['mce_bits'])}",
-        *([f"IMP {number(row['imp_bits'])}"] if n_predictors > 1 else []),
-        *(f"{k[0]} = {number(row[k])}" for k in ("p_value", "q_value") if row[k] == row[k]),
-        f"{count(row['n_samples'])} samples",
-    ]
-    # A line breaks between facts, not within one.
-    return " · ".join(fact.replace(" ", "\u00a0") for fact in facts)
 
 
 def _cell(counts: NDArray[np.int64]) -> dict[str, object] | None:
@@ -118,7 +114,15 @@ def sets_section(results: Results, pictures: list[CaptionedFigure]) -> PageSecti
     """The table of reported sets."""
     found = results.cached(predictor_results)
     table = shown_sets(needed(found.sets))
-    columns = _columns(found, table)
+    of_members = ["imp_bits", *(column for column in GAINS if column in table)]
+    columns = [
+        *("target", "rank", *found.members, "n_ties"),
+        *(("p_value", "q_value") if found.tested else ()),
+        *("mce_bits", "target_entropy_bits", "mi_bits"),
+        *(of_members if len(found.members) > 1 else ()),
+        *(("n_samples",) if table["n_samples"].nunique() > 1 else ()),
+        "kept",
+    ]
     shown = {column: cells(table[column]) for column in columns}
     shown["n_ties"] = [
         ("alone" if n == 1 else f"1\u00a0of\u00a0{count(n)}: arbitrary", str(n))
@@ -158,24 +162,10 @@ def shown_sets(sets: pd.DataFrame) -> pd.DataFrame:
     return table.iloc[order.argsort(kind="stable")]
 
 
-def _columns(found: PredictorResults, table: pd.DataFrame) -> list[str]:
-    of_members = ["imp_bits", *(column for column in GAINS if column in table)]
-    return [
-        *("target", "rank", *found.members, "n_ties"),
-        *(("p_value", "q_value") if found.tested else ()),
-        *("mce_bits", "target_entropy_bits", "mi_bits"),
-        *(of_members if len(found.members) > 1 else ()),
-        *(("n_samples",) if table["n_samples"].nunique() > 1 else ()),
-        "kept",
-    ]
-
-
 message = messages_of(__package__)
 
 SAMPLES_EACH = 5
 """Fewer samples than this for each combination of levels, and chance makes good sets."""
-
-N_NAMED = 3
 
 
 def warnings(results: Results) -> Iterator[Message]:
@@ -201,23 +191,19 @@ def warnings(results: Results) -> Iterator[Message]:
         )
     before = {one["code"] for one in results.summary.get("messages") or []}
     if found.tested:
-        yield from _of_p_values(results, found)
+        best = found.best
+        if found.draws is not None and not _is_pooled(results):
+            least, tested = 1.0 / (1.0 + found.draws), int(best["p_value"].notna().sum())
+            if least >= LEVEL / 2 and best["q_value"].min() > LEVEL:
+                yield message(
+                    "coarse_p_values", level=LEVEL, draws=found.draws, least=least, targets=tested
+                )
+        if results.parameters.get("keep") == "best":
+            yield from weak_warnings(best[best["kept"]])
     elif "too_few_courses" not in before:
         yield message("no_p_values", word=found.word)
     if "search" in found.sets and (found.sets["search"] == "sffs").any():
         yield message("triples_grown")
-
-
-def _of_p_values(results: Results, found: PredictorResults) -> Iterator[Message]:
-    best = found.best
-    if found.draws is not None and not _is_pooled(results):
-        least, tested = 1.0 / (1.0 + found.draws), int(best["p_value"].notna().sum())
-        if least >= LEVEL / 2 and best["q_value"].min() > LEVEL:
-            yield message(
-                "coarse_p_values", level=LEVEL, draws=found.draws, least=least, targets=tested
-            )
-    if results.parameters.get("keep") == "best":
-        yield from weak_warnings(best[best["kept"]])
 
 
 def _is_pooled(results: Results) -> bool:
@@ -236,7 +222,7 @@ def numbers(results: Results) -> dict[str, object]:
     joint = best.iloc[:0]
     if len(found.members) > 1:
         joint = best[~found.tied & (best["imp_bits"] > 0.5 * best["mi_bits"])]
-    most = joint.sort_values(["imp_bits", "target"], ascending=[False, True]).head(N_NAMED)
+    most = joint.sort_values(["imp_bits", "target"], ascending=[False, True]).head(3)
     return {
         "word": SET_NAMES[size],
         "size": size,

@@ -69,7 +69,6 @@ def rule_of_two(counts: NDArray[np.integer]) -> str:
     return "" if (zeros == ones).any() else "".join("01"[int(one)] for one in ones > zeros)
 
 
-SETS, HYPEREDGES = "predictors.tsv", "hyperedges.tsv"
 GAINS = ("gain_1", "gain_2", "gain_3")
 
 
@@ -141,7 +140,7 @@ def predictor_results(results: Results) -> PredictorResults:
     needed(not is_transfer(results))
     folder = results.folder
     sets = sets_of_file(folder)
-    kept = read_result_table(folder / HYPEREDGES, __package__)
+    kept = read_result_table(folder / "hyperedges.tsv", __package__)
     places = pd.MultiIndex.from_frame(sets[["target", "rank"]])
     sets["kept"] = places.isin(pd.MultiIndex.from_frame(kept[["target", "rank"]]))
     sets = results.labelled(sets, ["target", *members(sets)])
@@ -156,7 +155,7 @@ def predictor_results(results: Results) -> PredictorResults:
 
 def sets_of_file(folder: Path) -> pd.DataFrame:
     """``predictors.tsv``; without the columns of a second predictor where there is none."""
-    sets = read_result_table(folder / SETS, __package__)
+    sets = read_result_table(folder / "predictors.tsv", __package__)
     # Single predictors are written with a second one that has no name.
     unused = [n for n in (2, 3) if f"predictor_{n}" in sets and not sets[f"predictor_{n}"].any()]
     if len(sets):

@@ -227,7 +227,7 @@ def attractors(network: RuleNetwork) -> pd.DataFrame | None:
     gene: a row for each state of each attractor.
     """
     n, q = len(network.names), network.n_levels
-    if not _is_small(network):
+    if n * np.log2(q) > np.log2(MAX_STATES) + 1e-9:
         return None
     weights = q ** np.arange(n, dtype=np.int64)
     states = np.arange(q**n, dtype=np.int64)
@@ -347,10 +347,6 @@ def simulated_course(
     return result
 
 
-def _is_small(network: RuleNetwork) -> bool:
-    return len(network.names) * np.log2(network.n_levels) <= np.log2(MAX_STATES) + 1e-9
-
-
 def write_rules(
     network: RuleNetwork,
     levels: Levels,
@@ -370,21 +366,26 @@ def write_rules(
         written.messages.append(message("rules_unseen", n=network.unseen, of=combinations))
     single = network.of_one_step()
     searched, core, found = single, None, pd.DataFrame(columns=ATTRACTOR_COLUMNS)
-    if not _is_small(single):
+    of_searched = attractors(single) if single.names else None
+    if single.names and of_searched is None:  # too many states
         seen = [(levels[network.genes] == level).sum(axis=1) for level in range(network.n_levels)]
         core = core_of(single, np.argmax(seen, axis=0).tolist())
-        searched = core.network
-        genes, left = len(network.names), len(searched.names)
-        numbers = {"n": genes, "levels": network.n_levels, "limit": MAX_STATES, "left": left}
-    of_searched = attractors(searched) if single.names else None
-    if core is not None:
-        code = "attractors_of_core"
+        searched, code = core.network, "attractors_of_core"
+        of_searched = attractors(searched)
         if of_searched is None:
             solved = attractors_by_solver(searched)
             of_searched, whole = solved or (None, False)
             code = "attractors_by_solver" if whole else "attractors_in_part"
             code = "no_attractors" if solved is None else code
-        written.messages.append(message(code, **numbers))
+        written.messages.append(
+            message(
+                code,
+                n=len(network.names),
+                levels=network.n_levels,
+                limit=MAX_STATES,
+                left=len(searched.names),
+            )
+        )
     if of_searched is not None:
         found = of_searched if core is None else core.with_all_genes(of_searched, single)
         found = found[[*ATTRACTOR_COLUMNS, *network.names]]

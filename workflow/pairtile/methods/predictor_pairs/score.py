@@ -6,7 +6,6 @@ is the first predictor of all sets that begin with it.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property, partial
 from math import comb
 from pathlib import Path
@@ -93,12 +92,7 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
         scratch: Path | None = None,
         sample: bool = False,
     ) -> PreparedInput[PredictorArrays]:
-        prepared = prepare_predictors(config, scratch)
-        made = search_input(config, prepared, seed)
-        if config.levels is not None:
-            return made
-        state: PredictorArrays = {**made.state, **prepared.quality.state(prepared.values)}
-        return replace(made, state=state)
+        return search_input(config, prepare_predictors(config, scratch), seed)
 
     @classmethod
     def resolve_auto(
@@ -184,7 +178,14 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
         sets = tested_sets(self, merged)
         kept = kept_sets(sets, self.config.keep)
         edges = edges_of_sets(kept)
-        said = self.warnings(sets)
+        wanted = self.config.estimator.cardinality
+        itself = (self.excluded(slice(0, self.n_targets)) >= 0) * self.lags
+        enough = int((self.state["predictors"].size - itself >= wanted).sum())
+        # What ties leave open, and what too few samples or draws keep out.
+        said = set_warnings(sets, self.config.estimator)
+        said += lacking_warnings(sets, enough, wanted, self.config.preprocess.min_samples)
+        if self.config.null.permutations != "auto":
+            said += threshold_warnings(self.config.keep, draws_of_a_test(self.state))
         if self.keep_by_auto:
             said.append(auto_keep_message(self.config.keep))
         return Network(
@@ -195,19 +196,6 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
             arrays=stored_sets(self, sets),
             messages=said,
         )
-
-    def warnings(self, sets: pd.DataFrame) -> list[Message]:
-        """What ties leave open, and what too few samples or draws keep out."""
-        wanted = self.config.estimator.cardinality
-        itself = (self.excluded(slice(0, self.n_targets)) >= 0) * self.lags
-        enough = int((self.state["predictors"].size - itself >= wanted).sum())
-        said = [
-            *set_warnings(sets, self.config.estimator),
-            *lacking_warnings(sets, enough, wanted, self.config.preprocess.min_samples),
-        ]
-        if self.config.null.permutations == "auto":
-            return said
-        return said + threshold_warnings(self.config.keep, draws_of_a_test(self.state))
 
     def ranking(self, merged: MergedResults) -> Ranking:
         sets = tested_sets(self, merged)

@@ -134,8 +134,6 @@ def best_cpu(
 
     list(in_threads(run, tasks))
     best = best_of_lists(lists)
-    if n_slabs == 1:
-        return best
     return reduce_best(replace(best, target=best.target % n_targets), settings.top)
 
 

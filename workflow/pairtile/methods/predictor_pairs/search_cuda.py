@@ -26,7 +26,12 @@ from pairtile.arrays import CupyArray, CupyKernel
 from pairtile.cpu.bit_planes import bit_planes
 from pairtile.errors import DeviceError
 from pairtile.gpu import compiling as cuda
-from pairtile.methods.predictor_pairs.best_sets import ANY_KEY, BestSets
+from pairtile.methods.predictor_pairs.best_sets import (
+    ANY_KEY,
+    BestSets,
+    best_of_lists,
+    empty_lists,
+)
 from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import NO_OBS, POOR_OBS
 from pairtile.methods.predictor_pairs.kernels.screens import bound_coefficients
 from pairtile.methods.predictor_pairs.predictor_table import PredictorTable
@@ -211,23 +216,15 @@ class CudaPredictors:
             # memory allows.
             prefix_bytes = min(1 << 28, self.device.free_bytes() // 8)
             portion = max(1, prefix_bytes // (levels * levels * stride * 4))
-            for first, second in _pairs(first_begin, first_end, n_predictors, portion):
-                a, b = xp.asarray(first), xp.asarray(second)
+            step = max(1, portion // n_predictors)
+            for begin in range(first_begin, first_end, step):
+                end = min(first_end, begin + step)
+                rows, columns = np.triu_indices(end - begin, 1 + begin, n_predictors)
+                second = columns.astype(np.int32)
+                a, b = xp.asarray((rows + begin).astype(np.int32)), xp.asarray(second)
                 planes = self.planes[a][:, :, None] & self.planes[b][:, None]
                 codes = (a.astype(np.int64) << CODE_BITS) | b
                 yield planes.reshape(len(a), levels * levels, stride), codes, second
-
-
-def _pairs(
-    first_begin: int, first_end: int, n_predictors: int, portion: int
-) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]:
-    """Pairs whose first predictor is in the range, about ``portion`` at a time, in order."""
-    begin = first_begin
-    while begin < first_end:
-        end = min(first_end, begin + max(1, portion // n_predictors))
-        first, second = np.triu_indices(end - begin, 1 + begin, n_predictors)
-        yield (first + begin).astype(np.int32), second.astype(np.int32)
-        begin = end
 
 
 MARGIN_BITS, MARGIN_BITS_OF_CELL = 1e-5, 3e-7
@@ -449,9 +446,7 @@ def _row_length(top: int) -> int:
 def _table(parts: list[tuple[NDArray[np.generic], ...]], cardinality: int) -> BestSets:
     """One table of the best sets of all targets."""
     if not parts:
-        empty = np.empty(0, dtype=np.int32)
-        no_sets = np.empty((0, cardinality), dtype=np.int32)
-        return BestSets(empty, no_sets, empty.astype(np.int64), np.empty(0), empty.astype(np.int64))
+        return best_of_lists(empty_lists(0, 1, cardinality))
     scores, codes, n_best, last_ties = (np.concatenate(c) for c in zip(*parts, strict=True))
     rows = np.arange(scores.shape[1])[None, :] < n_best[:, None]
     target = np.nonzero(rows)[0].astype(np.int32)

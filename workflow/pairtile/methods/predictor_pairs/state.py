@@ -16,9 +16,9 @@ from pairtile.methods.predictor_pairs.null import (
     MIN_SHIFTS,
     NullTargets,
     exchanged_courses,
-    found_courses,
     most_exchanges,
     permuted_targets,
+    replicate_courses,
     shifted_orders,
     shifted_targets,
     targets_within_batches,
@@ -26,7 +26,7 @@ from pairtile.methods.predictor_pairs.null import (
 from pairtile.methods.predictor_pairs.prepare import PreparedPredictors
 from pairtile.preprocess.null_design import common_course_warning, dependence_arrays
 from pairtile.preprocess.samples import dependence_warnings
-from pairtile.statistics.courses import moments_of
+from pairtile.statistics.courses import common_courses, moments_of
 from pairtile.statistics.dependence import trending_share
 
 message = messages_of(__package__)
@@ -62,12 +62,11 @@ def search_input(
     candidates = np.add.outer(prepared.predictors * lags.size, np.arange(lags.size)).astype(
         np.int32
     )
-    n_predictors, n_targets = int(candidates.size), int(prepared.targets.size)
     asked = config.estimator.cardinality
     messages = list(prepared.messages)
     search = "exhaustive"
     if asked == 3:
-        triples = comb(n_predictors, 3) * n_targets
+        triples = comb(candidates.size, 3) * prepared.targets.size
         work = f"{triples:,} triples of predictors times targets"
         way = config.estimator.search
         if way == "exhaustive" or (way == "auto" and triples <= EXHAUSTIVE_TRIPLES):
@@ -105,6 +104,8 @@ def search_input(
     }
     if lags.size > 1:
         state["lags"] = lags
+    if config.levels is None:
+        state = {**state, **prepared.quality.state(prepared.values)}
     parameters = prepared.parameters | {
         "estimator": {"search": search},
         "null": {"kind": choice.kind},
@@ -118,8 +119,7 @@ def search_input(
 
 def _is_ordered(config: PredictorPairsConfig) -> bool:
     """Whether samples are known to stand in the order of time."""
-    stated = config.samples.series or config.samples.time
-    return bool(config.lag or config.series or stated)
+    return bool(config.lag or config.series or config.samples.series or config.samples.time)
 
 
 class NullChoice(NamedTuple):
@@ -152,6 +152,7 @@ def choose_null(
     times = None if times is None else times[samples]
     slow, common = "", ""
     courses: list[list[NDArray[np.int64]]] = []
+    values = np.where(targets < 0, np.nan, targets.astype(np.float64))
     if asked.permutations != 0:
         kept, chance = kept_levels(targets, series, prepared.n_levels)
         if kept - chance >= SLOW:  # permutation would make chance look rarer than it is
@@ -159,7 +160,11 @@ def choose_null(
                 f"targets keep their level in {kept:.0%} of the steps, where samples in random "
                 f"order would in {chance:.0%}"
             )
-        courses, common = found_courses(targets, series, moments_of(series, times), batch)
+        moments = moments_of(series, times)
+        alike = common_courses(values, series, moments)
+        group = alike.group[np.unique(series, return_inverse=True)[1]]
+        courses = replicate_courses(series, moments, [group, *([] if batch is None else [batch])])
+        common = alike.clause("levels of a target")
     kind, reason = str(asked.kind), "as set"
     if asked.kind == "auto":
         kind = "circular_shift" if slow else "permutation"
@@ -189,7 +194,6 @@ def choose_null(
     if common and kind != "courses":
         said.append(common_course_warning(common, kind))
     if asked.permutations != 0 and kind != "courses":
-        values = np.where(targets < 0, np.nan, targets.astype(np.float64))
         drifting = trending_share(values, series)
         if drifting >= DRIFTING:
             said.append(message("targets_drift", share=drifting))
@@ -199,7 +203,8 @@ def choose_null(
 def _null_targets(
     choice: NullChoice, n_levels: int, seed: int
 ) -> tuple[NullTargets, list[Message]]:
-    """Shuffled targets, and how many there are."""
+    """Shuffled targets; and how many draws there are for each test, and how small a p-value can
+    get."""
     kind, number, targets = choice.kind, choice.number, choice.targets
     if kind == "circular_shift":
         null = shifted_targets(targets, choice.series, number, seed)
@@ -213,7 +218,20 @@ def _null_targets(
     if not len(null.levels):
         return null, []
     reason = message("null_of_targets", kind=kind, reason=choice.reason)
-    return null, [reason, _draws(kind, null, number)]
+    each = np.unique(null.of_class, return_counts=True)[1]
+    draws, most = int(each.max()), "" if (each == each[0]).all() else "up to "
+    text = {
+        "circular_shift": f"{most}{draws:,} circular shifts of each of {each.size:,} targets",
+        "courses": f"{draws:,} exchanges of the courses of each of {each.size:,} targets",
+        "blocks": f"{draws:,} permutations within batches of each of {each.size:,} targets",
+        "permutation": f"{draws:,} permutations for each of {each.size:,} compositions of targets",
+    }[kind]
+    if number is None:
+        return null, [reason, message("draws_pooled", draws=text, total=len(null.of_class))]
+    if draws < number:
+        few = "few" if kind == "courses" else "short"
+        text += f" (the series are too {few} for the {number:,} asked for)"
+    return null, [reason, message("least_p_value", draws=text, least=1 / (draws + 1))]
 
 
 def source_orders(choice: NullChoice, most_lag: int, seed: int) -> tuple[np.ndarray, list[Message]]:
@@ -234,25 +252,6 @@ def source_orders(choice: NullChoice, most_lag: int, seed: int) -> tuple[np.ndar
         return orders, []
     reason = message("null_of_targets", kind=choice.kind, reason=choice.reason)
     return orders, [reason, message("orders_of_sources", n=len(orders))]
-
-
-def _draws(kind: str, null: NullTargets, asked: int | None) -> Message:
-    """How many draws there are for each test, and how small a p-value can get."""
-    number = np.unique(null.of_class, return_counts=True)[1]
-    draws, most = int(number.max()), "" if (number == number[0]).all() else "up to "
-    text = {
-        "circular_shift": f"{most}{draws:,} circular shifts of each of {number.size:,} targets",
-        "courses": f"{draws:,} exchanges of the courses of each of {number.size:,} targets",
-        "blocks": f"{draws:,} permutations within batches of each of {number.size:,} targets",
-        "permutation": f"{draws:,} permutations for each of {number.size:,} compositions of "
-        "targets",
-    }[kind]
-    if asked is None:
-        return message("draws_pooled", draws=text, total=len(null.of_class))
-    if draws < asked:
-        few = "few" if kind == "courses" else "short"
-        text += f" (the series are too {few} for the {asked:,} asked for)"
-    return message("least_p_value", draws=text, least=1 / (draws + 1))
 
 
 def kept_levels(

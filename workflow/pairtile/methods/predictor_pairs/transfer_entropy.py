@@ -120,16 +120,12 @@ class TransferNull(NamedTuple):
     standardised: Float64Array
 
     @classmethod
-    def of(cls, draws: Float64Array) -> Self:
+    def from_draws(cls, draws: Float64Array) -> Self:
         """From draws (draws, targets), not finite where there is none."""
-        known = np.isfinite(draws)
-        n = np.maximum(known.sum(axis=0), 1)
-        draws = np.where(known, draws, 0.0)
-        mean = draws.sum(axis=0) / n
-        apart = np.where(known, draws - mean, 0.0)
-        spread = np.sqrt((apart**2).sum(axis=0) / np.maximum(n - 1, 1))
+        known = np.ma.masked_invalid(draws)
+        mean, spread = known.mean(axis=0).filled(0.0), known.std(axis=0, ddof=1).filled(1.0)
         spread[spread == 0.0] = 1.0
-        return cls(mean, spread, np.sort((apart / spread)[known]))
+        return cls(mean, spread, np.sort(((known - mean) / spread).compressed()))
 
     def p_values(self, statistic: Float64Array, target: NDArray[np.integer]) -> Float64Array:
         """p of pairs: the share of the draws with all targets that are as large, each standardised

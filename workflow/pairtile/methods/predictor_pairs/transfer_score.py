@@ -141,9 +141,13 @@ class TransferEntropy(NullStage, Estimator[PredictorPairsConfig, TransferArrays]
         }
 
     def schema(self) -> pa.Schema:
-        kinds = {"i": pa.int32(), "j": pa.int32(), "te_bits": pa.float64(), "lag": pa.int32()}
-        kinds |= {"te_share": pa.float64(), "n_samples": pa.int32(), "statistic": pa.float64()}
-        return pa.schema(kinds)
+        whole, real = pa.int32(), pa.float64()
+        return pa.schema(
+            [
+                *(("i", whole), ("j", whole), ("te_bits", real), ("lag", whole)),
+                *(("te_share", real), ("n_samples", whole), ("statistic", real)),
+            ]
+        )
 
     # --- null and tiles -------------------------------------------------------------------------
 
@@ -185,10 +189,7 @@ class TransferEntropy(NullStage, Estimator[PredictorPairsConfig, TransferArrays]
         larger = inflation(self.state, np.asarray(self.state["levels"]).shape[1])
         found = self.device.to_host(statistic(scores, self.device, larger))
         found[np.concatenate([candidates[:0], *drawn])[:, None] == targets] = np.nan
-        return TransferNull.of(found)._asdict()
-
-    def null_messages(self, seed: int) -> list[Message]:
-        return []
+        return TransferNull.from_draws(found)._asdict()
 
     def selection(self, null: Arrays) -> Selection:
         stored = _stored_p(self.state)
@@ -203,10 +204,7 @@ class TransferEntropy(NullStage, Estimator[PredictorPairsConfig, TransferArrays]
         found = statistic(scores, self.device)
         pairs = xp.asarray(sources[:, None] != targets)
         scored = pairs & (scores.place >= 0)
-        classes = (
-            np.zeros(len(sources), dtype=np.int64),
-            np.arange(*tile.columns.indices(tile.column_end)),
-        )
+        classes = np.zeros(len(sources), np.int64), np.arange(tile.column_begin, tile.column_end)
         at = xp.nonzero(scored & selection.passed(xp, found, *classes, found))
         row, column = (to_host(place) for place in at)
         te_bits, past_bits, _, n_samples, place = (to_host(values[at]) for values in scores)
@@ -248,13 +246,10 @@ class TransferEntropy(NullStage, Estimator[PredictorPairsConfig, TransferArrays]
         if self.config.dpi and len(self.state["null_orders"]):
             edges = edges[~self.indirect(edges)].reset_index(drop=True)
             counts["indirect_edges"] = counts["pairs_kept"] - len(edges)
-        values = np.asarray(self.state["values"])
-        place = np.searchsorted(self.state["lags"], edges["lag"])
-        before = values[:, self.state["source_samples"]].reshape(
-            -1, self.state["target_samples"].size
-        )
+        values, lags = np.asarray(self.state["values"]), self.state["lags"]
         after = values[:, self.state["target_samples"]]
-        first = edges["source"].to_numpy() * self.state["lags"].size + place
+        before = values[:, self.state["source_samples"]].reshape(-1, after.shape[1])
+        first = edges["source"].to_numpy() * lags.size + np.searchsorted(lags, edges["lag"])
         edges["spearman"] = spearman(before, first, after, edges["target"].to_numpy())
         columns = ["source", "target", "te_bits", "te_share", "spearman", "p_value", "q_value"]
         return Network(

@@ -106,28 +106,6 @@ def _conditional(counts, log_table):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True)
-def _mark_offered(visited, a, b, is_offered):  # type: ignore[no-untyped-def]
-    """Flag each third predictor that makes a visited pair with a or b: the set was offered then."""
-    is_offered[:] = False
-    for first, second in visited:
-        if first in (a, b):
-            is_offered[second] = True
-        if second in (a, b):
-            is_offered[first] = True
-
-
-@njit(nogil=True)
-def _fill_cells(predictors, a, b, targets, target, cells):  # type: ignore[no-untyped-def]
-    """Bit planes (q * q, q, words) of every cell of a pair with every level of the target."""
-    n_levels = predictors.shape[1]
-    for x in range(n_levels * n_levels):
-        for y in range(n_levels):
-            for w in range(targets.shape[2]):
-                word = predictors[a, x // n_levels, w] & predictors[b, x % n_levels, w]
-                cells[x, y, w] = word & targets[target, y, w]
-
-
-@njit(nogil=True)
 def _count_with_third(cells, predictors, third, position, counts):  # type: ignore[no-untyped-def]
     """Fill counts (q^3, q) of a pair's cells with a third predictor; returns the samples counted.
 
@@ -148,65 +126,12 @@ def _count_with_third(cells, predictors, third, position, counts):  # type: igno
     return total
 
 
-@njit(nogil=True)
-def _grow(a, b, third, candidate):  # type: ignore[no-untyped-def]
-    """Set candidate to the ascending set of a < b and a third; returns the third's position."""
-    position = (third > a) + (third > b)
-    candidate[0] = a if position > 0 else third
-    candidate[1] = third if position == 1 else (b if position > 1 else a)
-    candidate[2] = third if position == 2 else b
-    return position
-
-
-class _Scratch(NamedTuple):
-    """Of the floating search for one target.
-
-    cells uint32 (q^2, q, words): of the pair at hand; counts int64 (q^3, q), pair_counts int64
-    (q^2, q), of_target int64 (q,); is_offered bool (n_predictors,): thirds whose set was offered
-    before; candidate, grown int32 (3,): a set, and the best one; pair int32 (1, 2)
-    """
-
-    cells: NDArray[np.uint32]
-    counts: NDArray[np.int64]
-    pair_counts: NDArray[np.int64]
-    of_target: NDArray[np.int64]
-    is_offered: NDArray[np.bool_]
-    candidate: NDArray[np.int32]
-    grown: NDArray[np.int32]
-    pair: NDArray[np.int32]
-
-
 @njit(nogil=True, error_model="numpy")
-def _key_of_pair(predictors, targets, target, scoring, scratch):  # type: ignore[no-untyped-def]
-    counts = scratch.pair_counts
-    if count_cells(predictors, scratch.pair, 0, targets, target, counts) < scoring.min_samples:
+def _key_of_pair(predictors, pair, targets, target, scoring, counts, of_target):  # type: ignore[no-untyped-def]
+    """Key of a pair int32 (1, 2), NO_KEY where it is not admissible."""
+    if count_cells(predictors, pair, 0, targets, target, counts) < scoring.min_samples:
         return NO_KEY
-    return key_of(mean_conditional_entropy(counts, scoring, scratch.of_target))
-
-
-@njit(nogil=True, error_model="numpy")
-def _add_third(predictors, a, b, target, exclude, lags, scoring, lists, scratch):  # type: ignore[no-untyped-def]
-    """Offer pair a < b with every third predictor; the best set is left in ``scratch.grown``.
-
-    Returns the least key, NO_KEY where no set is admissible.
-    """
-    cells, counts, of_target = scratch.cells, scratch.counts, scratch.of_target
-    candidate, grown, is_offered = scratch.candidate, scratch.grown, scratch.is_offered
-    least = NO_KEY
-    for third in range(predictors.shape[0]):
-        if third in (a, b) or third // lags == exclude:
-            continue
-        position = _grow(a, b, third, candidate)
-        if _count_with_third(cells, predictors, third, position, counts) < scoring.min_samples:
-            continue
-        mce = mean_conditional_entropy(counts, scoring, of_target)
-        key = key_of(mce)
-        if key < least:
-            least = key
-            _grow(a, b, third, grown)
-        if not is_offered[third]:
-            offer(target, lists, key, candidate, mce)
-    return least
+    return key_of(mean_conditional_entropy(counts, scoring, of_target))
 
 
 @njit(nogil=True, error_model="numpy")
@@ -226,17 +151,14 @@ def floating_search(  # type: ignore[no-untyped-def]
     came from, go on from it. A pair is grown once, and every set scored is offered once.
     """
     n_predictors, n_levels, words = predictors.shape
-    scratch = _Scratch(
-        np.empty((n_levels**2, n_levels, words), np.uint32),
-        np.empty((n_levels**3, n_levels), np.int64),
-        np.empty((n_levels**2, n_levels), np.int64),
-        np.empty(n_levels, np.int64),
-        np.empty(n_predictors, np.bool_),
-        np.empty(3, np.int32),
-        np.empty(3, np.int32),
-        np.empty((1, 2), np.int32),
-    )
-    pair, grown = scratch.pair, scratch.grown
+    n_cells = n_levels**2
+    cells = np.empty((n_cells, n_levels, words), np.uint32)  # of the pair and the target
+    counts = np.empty((n_levels**3, n_levels), np.int64)
+    pair_counts = np.empty((n_cells, n_levels), np.int64)
+    of_target = np.empty(n_levels, np.int64)
+    is_offered = np.empty(n_predictors, np.bool_)
+    candidate, grown = np.empty(3, np.int32), np.empty(3, np.int32)
+    pair = np.empty((1, 2), np.int32)
     visited = {(np.int64(-1), np.int64(-1))}
     visited.clear()
     for seed in range(seeds.shape[0]):
@@ -244,18 +166,50 @@ def floating_search(  # type: ignore[no-untyped-def]
         if exclude in (a // lags, b // lags):
             continue
         pair[0, 0], pair[0, 1] = a, b
-        least_pair = _key_of_pair(predictors, targets, target, scoring, scratch)
+        least_pair = _key_of_pair(
+            predictors, pair, targets, target, scoring, pair_counts, of_target
+        )
         while (a, b) not in visited:
-            _mark_offered(visited, a, b, scratch.is_offered)
-            _fill_cells(predictors, a, b, targets, target, scratch.cells)
-            least = _add_third(predictors, a, b, target, exclude, lags, scoring, lists, scratch)
+            # A third that makes a visited pair with a or b: the set was offered then.
+            is_offered[:] = False
+            for first, second in visited:
+                if first in (a, b):
+                    is_offered[second] = True
+                if second in (a, b):
+                    is_offered[first] = True
+            for x in range(n_cells):
+                for y in range(n_levels):
+                    for w in range(words):
+                        word = predictors[a, x // n_levels, w] & predictors[b, x % n_levels, w]
+                        cells[x, y, w] = word & targets[target, y, w]
+            least = NO_KEY
+            for third in range(n_predictors):
+                if third in (a, b) or third // lags == exclude:
+                    continue
+                # The ascending set of a < b and the third, and the third's place in it.
+                position = (third > a) + (third > b)
+                candidate[0] = a if position > 0 else third
+                candidate[1] = third if position == 1 else (b if position > 1 else a)
+                candidate[2] = third if position == 2 else b
+                n = _count_with_third(cells, predictors, third, position, counts)
+                if n < scoring.min_samples:
+                    continue
+                mce = mean_conditional_entropy(counts, scoring, of_target)
+                key = key_of(mce)
+                if key < least:
+                    least = key
+                    grown[:] = candidate
+                if not is_offered[third]:
+                    offer(target, lists, key, candidate, mce)
             visited.add((a, b))
             if least == NO_KEY:
                 break
             for left_out in (2, 1, 0):  # the smaller sets in lexicographic order
                 pair[0, 0] = grown[0] if left_out != 0 else grown[1]
                 pair[0, 1] = grown[2] if left_out != 2 else grown[1]
-                key = _key_of_pair(predictors, targets, target, scoring, scratch)
+                key = _key_of_pair(
+                    predictors, pair, targets, target, scoring, pair_counts, of_target
+                )
                 if key < least_pair:
                     least_pair = key
                     a, b = np.int64(pair[0, 0]), np.int64(pair[0, 1])

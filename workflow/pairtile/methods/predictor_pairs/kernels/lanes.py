@@ -113,8 +113,13 @@ def start_lanes(targets, n_cells, scoring):  # type: ignore[no-untyped-def]
         limit_scale = np.float64(n_samples)
         if scoring.penalty == NO_OBS:
             limit_scale = n_samples + scoring.alpha * n_cells
+        counts = np.empty(targets.planes.shape[1], np.int64)
         for t in range(n_targets):
-            entropies[t] = entropy_of_target(targets.planes, t, scoring.log_table)
+            counts[:] = 0
+            for y in range(counts.size):
+                for w in range(targets.planes.shape[2]):
+                    counts[y] += popcount(targets.planes[t, y, w])
+            entropies[t] = entropy_of_samples(scoring.log_table, counts, n_samples) / n_samples
     limits = np.full(lanes, -np.inf, np.float32)
     for t in range(n_targets):
         key = targets.max_key[t]
@@ -161,17 +166,6 @@ def count_lanes(cells, i, j, planes, y, counts, row):  # type: ignore[no-untyped
         word = cells[i, j, words - 1]
         for t in range(lanes):
             counts[row, t] += np.float32(np.int32(popcount(word & planes[y, words - 1, t])))
-
-
-@njit(nogil=True, error_model="numpy")
-def entropy_of_target(targets, t, log_table):  # type: ignore[no-untyped-def]
-    """H(Y) in bits of target t, bit planes uint32 (n_targets, q, words), nothing missing."""
-    n_samples = log_table.shape[0] - 1
-    counts = np.zeros(targets.shape[1], np.int64)
-    for y in range(targets.shape[1]):
-        for w in range(targets.shape[2]):
-            counts[y] += popcount(targets[t, y, w])
-    return entropy_of_samples(log_table, counts, n_samples) / n_samples
 
 
 @njit(nogil=True)

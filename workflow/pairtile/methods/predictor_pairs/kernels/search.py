@@ -150,17 +150,6 @@ def _fill_cells_of_pair(planes, first, second, cells, sizes):  # type: ignore[no
             sizes[x1 * n_levels + x2] = n
 
 
-@njit(nogil=True)
-def _count_first(predictors, first, here, planes, counts):  # type: ignore[no-untyped-def]
-    """Counts of a first predictor with the targets, in its rows ``here`` of the block."""
-    upper = predictors.shape[1] - 1
-    for y in range(upper):
-        count_lanes(predictors, first, 0, planes, y + 1, counts.rest, here * upper + y)
-        for x in range(upper):
-            row = here * upper * upper + x * upper + y
-            count_lanes(predictors, first, x + 1, planes, y + 1, counts.of_first, row)
-
-
 @njit(nogil=True, error_model="numpy")
 def search_pairs(  # type: ignore[no-untyped-def]
     predictors, targets, first_begin, first_end, scoring, tables, lists
@@ -194,7 +183,13 @@ def search_pairs(  # type: ignore[no-untyped-def]
     for block in range(first_begin, first_end, FIRST_BLOCK):
         block_end = min(block + FIRST_BLOCK, first_end)
         for first in range(block, block_end):
-            _count_first(predictors, first, first - block, planes, pair_counts)
+            here = first - block
+            for y in range(upper):
+                row = here * upper + y
+                count_lanes(predictors, first, 0, planes, y + 1, pair_counts.rest, row)
+                for x in range(upper):
+                    row = (here * upper + x) * upper + y
+                    count_lanes(predictors, first, x + 1, planes, y + 1, pair_counts.of_first, row)
         for second in range(block + 1, n_predictors):
             for x in range(upper):
                 for y in range(upper):
@@ -225,14 +220,6 @@ def search_pairs(  # type: ignore[no-untyped-def]
                 offer_hits(n_hits, candidate, n_cells, targets, lanes, lists)
     for t in range(targets.planes.shape[0]):
         finish(t, lists)
-
-
-@njit(nogil=True)
-def first_set(candidate, first, n_predictors):  # type: ignore[no-untyped-def]
-    """Set ``candidate`` to the first set that begins with ``first``; whether there is one."""
-    for i in range(candidate.shape[0]):
-        candidate[i] = first + i
-    return candidate[-1] < n_predictors
 
 
 @njit(nogil=True)
@@ -280,11 +267,11 @@ def search_sets(  # type: ignore[no-untyped-def]
     work = np.empty((6 + n_levels, lanes.limits.shape[0]), np.float32)
     cells = np.empty((1, n_cells, words), np.uint32)
     sizes = np.empty(n_cells, np.int64)
-    candidate = np.empty(c, np.int32)
+    candidate = np.arange(first_begin, first_begin + c).astype(np.int32)
     counts = np.empty((n_cells + 1, n_levels), np.int64)
     coefficients, hits, indices = tables.coefficients, lanes.hits, lanes.indices
 
-    going = first_begin < first_end and first_set(candidate, first_begin, n_predictors)
+    going = first_begin < first_end and candidate[-1] < n_predictors
     while going:
         fill_cells(predictors, candidate, cells, sizes)
         if targets.complete:
