@@ -201,23 +201,19 @@ def warnings(results: Results) -> Iterator[Message]:
         )
     before = {one["code"] for one in results.summary.get("messages") or []}
     if found.tested:
-        yield from _of_p_values(results, found)
+        best = found.best
+        if found.draws is not None and not _is_pooled(results):
+            least, tested = 1.0 / (1.0 + found.draws), int(best["p_value"].notna().sum())
+            if least >= LEVEL / 2 and best["q_value"].min() > LEVEL:
+                yield message(
+                    "coarse_p_values", level=LEVEL, draws=found.draws, least=least, targets=tested
+                )
+        if results.parameters.get("keep") == "best":
+            yield from weak_warnings(best[best["kept"]])
     elif "too_few_courses" not in before:
         yield message("no_p_values", word=found.word)
     if "search" in found.sets and (found.sets["search"] == "sffs").any():
         yield message("triples_grown")
-
-
-def _of_p_values(results: Results, found: PredictorResults) -> Iterator[Message]:
-    best = found.best
-    if found.draws is not None and not _is_pooled(results):
-        least, tested = 1.0 / (1.0 + found.draws), int(best["p_value"].notna().sum())
-        if least >= LEVEL / 2 and best["q_value"].min() > LEVEL:
-            yield message(
-                "coarse_p_values", level=LEVEL, draws=found.draws, least=least, targets=tested
-            )
-    if results.parameters.get("keep") == "best":
-        yield from weak_warnings(best[best["kept"]])
 
 
 def _is_pooled(results: Results) -> bool:
