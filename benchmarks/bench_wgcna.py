@@ -121,9 +121,9 @@ def read(folder: Path, name: str) -> pd.DataFrame:
 def compare(folder: Path, name: str, network_type: Any, values: Floats) -> dict[str, Any]:
     """Ours beside what R left."""
     start = time.perf_counter()
-    picked = soft_power(Adjacency(values, network_type, choose("cpu")))
+    power, _, tried = soft_power(Adjacency(values, network_type, choose("cpu")))
     middle = time.perf_counter()
-    settings = GeneModulesConfig(method="wgcna", power=picked.power, network_type=network_type)
+    settings = GeneModulesConfig(method="wgcna", power=power, network_type=network_type)
     found = wgcna_modules(values, settings, choose("cpu"))
     ended = time.perf_counter()
     run = read(folder, f"{name}.{network_type}.run.tsv").iloc[0]
@@ -137,7 +137,7 @@ def compare(folder: Path, name: str, network_type: Any, values: Floats) -> dict[
     return {
         "power": [found.power, float(run["power"])],
         "modules": [int(found.labels.max()), int(theirs.max())],
-        "fit_difference": float(np.abs(picked.fits["r_squared"] - fits["SFT.R.sq"]).max()),
+        "fit_difference": float(np.abs(tried["r_squared"] - fits["SFT.R.sq"]).max()),
         "adjusted_rand": igraph.compare_communities(found.labels, theirs, "adjusted_rand"),
         "eigengene_difference": largest,
         "seconds_power": [round(middle - start, 3), float(run["pick"])],

@@ -140,8 +140,10 @@ def test_hits_are_joined_by_the_names_that_fit_and_transcripts_of_a_gene_once(
 ) -> None:
     rows = np.array(["miR-1", "other:miR-2"], dtype=object)
     genes = ["MYC", "TP53"]
-    found = predicted_pairs(hits(tmp_path / "targets.tsv"), rows, GeneNames(genes))
-    assert found.pairs.to_dict("records") == [
+    pairs, row, gene, notes = predicted_pairs(
+        hits(tmp_path / "targets.tsv"), rows, GeneNames(genes)
+    )
+    assert pairs.to_dict("records") == [
         {
             "mirna": "miR-1", "target": "TP53", "n_hits": 3, "n_canonical_sites": 2,
             "max_score": 160.0, "min_energy_kcal_mol": -20.0,
@@ -151,13 +153,13 @@ def test_hits_are_joined_by_the_names_that_fit_and_transcripts_of_a_gene_once(
             "max_score": 145.0, "min_energy_kcal_mol": -15.0,
         },
     ]  # fmt: skip
-    assert (found.row.tolist(), found.gene.tolist()) == ([0, 1], [1, 0])
-    numbers = found.messages[0].numbers
+    assert (row.tolist(), gene.tolist()) == ([0, 1], [1, 0])
+    numbers = notes[0].numbers
     assert (numbers["column"], numbers["pairs"], numbers["mirnas"]) == ("gene", 4, 1)
     versions = GeneNames(["T1", "T2"], ignore_versions=True)
-    assert len(predicted_pairs(tmp_path / "targets.tsv", rows, versions).pairs) == 2
+    assert len(predicted_pairs(tmp_path / "targets.tsv", rows, versions)[0]) == 2
     symbols = GeneNames(["ENSG7", "ENSG8"], ["MYC", "TP53"])
-    by_symbol = predicted_pairs(tmp_path / "targets.tsv", rows, symbols).pairs
+    by_symbol = predicted_pairs(tmp_path / "targets.tsv", rows, symbols)[0]
     assert by_symbol["target"].tolist() == ["ENSG8", "ENSG7"]
 
 

@@ -89,8 +89,8 @@ def _analysis(
     yield from (f"  {line}" for line in plan_lines(planned))
     details = of_plan["details"]
     before = {"start": START_SECONDS, "prepare": prepared["seconds"]}
-    whole = format_steps({**before, **details["estimated_seconds"]})
-    yield f"  time: {whole}, by the cost model; a first run compiles besides"
+    time = format_steps(before | details["estimated_seconds"])
+    yield f"  time: {time}, by the cost model; a first run compiles besides"
     for setting, seconds in details.get("cheaper_seconds", {}).items():
         yield f"  cheaper: {setting}, {format_duration(seconds)}"
     state_bytes = sum(file.stat().st_size for file in run.state.iterdir())

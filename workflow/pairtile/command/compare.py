@@ -63,8 +63,7 @@ def differing_settings(first: Path, second: Path) -> dict[str, list[object]]:
     follows the network (modules, traits, exports) are left aside; empty where a network has no
     ``summary.json`` beside it.
     """
-    found = [_settings(path) for path in (first, second)]
-    one, two = (settings for settings, _ in found)
+    (one, files), (two, other_files) = map(_settings, (first, second))
     if not one or not two:
         return {}
     if one["method"] != two["method"]:
@@ -72,7 +71,7 @@ def differing_settings(first: Path, second: Path) -> dict[str, list[object]]:
     marks = marked(models()[str(one["method"])], UsedBy)
     making = ("prepare", "score", "network")  # steps that make a network
     after = {key for key, mark in marks.items() if {*mark.steps}.isdisjoint(making)}
-    aside = {"seed", "chunks", "reuse", "obs", *after, *found[0][1], *found[1][1]}
+    aside = {"seed", "chunks", "reuse", "obs", *after, *files, *other_files}
     differ = differences(one, two)
     return {key: values for key, values in differ.items() if key.split(".")[0] not in aside}
 

@@ -87,9 +87,14 @@ def write_crate(config: Path, out: Path) -> int:
         "configuration", "File", "#configuration", valueRequired=True
     )
     workflow["input"] = parameter
+    input_files = {}  # path -> place of every file, those within folders too
+    for path, place in places.items():
+        for file in sorted(Path(path).rglob("*")) if os.path.isdir(path) else [Path(path)]:
+            if file.is_file():
+                input_files[str(file)] = str(Path(place, file.relative_to(path)))
     inputs, results = (
         [crate.add_file(path, place, properties=_facts(path)) for path, place in files.items()]
-        for files in (_each_file(places), results_of_run)
+        for files in (input_files, results_of_run)
     )
     last = max(summaries.values(), key=lambda summary: summary["run"]["date"])["run"]
     text = yaml.safe_dump(given, sort_keys=False, allow_unicode=True)
@@ -222,8 +227,7 @@ def _parts_of_run(crate: Path) -> tuple[dict[str, Part], dict[str, Part]]:
             if not (inside and name.isprintable()):
                 expected = f"{CONFIG}, or a file below {INPUTS}/ or, of a result, {RESULTS}/"
                 raise InputError.at(crate, METADATA, repr(name), expected)
-    inputs, results = stated
-    return inputs, results
+    return stated[0], stated[1]
 
 
 def _file_of(crate: Path, name: str) -> Path:
@@ -319,17 +323,6 @@ def _places_of_inputs(
                 raise InputError.at(path, "", "another content", "what the run has read")
             places.setdefault(path, f"{INPUTS}/{name}/{key}/{Path(path).name}")
     return places, checksums
-
-
-def _each_file(places: Mapping[str, str]) -> dict[str, str]:
-    """Path -> place of every file, those within folders too."""
-    found = {}
-    for path, place in places.items():
-        top = Path(path)
-        for file in sorted(top.rglob("*")) if top.is_dir() else [top]:
-            if file.is_file():
-                found[str(file)] = str(Path(place, file.relative_to(top)))
-    return found
 
 
 def _with_places(given: Any, places: Mapping[str, str]) -> Any:

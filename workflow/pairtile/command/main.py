@@ -42,8 +42,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
             if options.command == "demo":
                 return demo(for_snakemake, options.files)
-            settings = options.method, options.regulators, options.settings
-            return network(options.table, options.out, *settings, for_snakemake)
+            return network(
+                options.table,
+                options.out,
+                options.method,
+                options.regulators,
+                options.settings,
+                for_snakemake,
+            )
         if options.command == "init":
             from pairtile.command.init import init
 
@@ -94,8 +100,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 filter(None, (options.analysis.resolve().name, options.name, options.of))
             )
             out = Path(re.sub(r"[^\w.-]", "_", stem) + f".{options.format}")
-            asked = (options.width, options.colour_by, options.of)
-            table = figure(options.analysis, options.name, out, *asked)
+            table = figure(
+                options.analysis, options.name, out, options.width, options.colour_by, options.of
+            )
             print(f"{out}, its numbers in {table}")
         else:
             from pairtile.command.compare import compare

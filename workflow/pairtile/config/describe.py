@@ -172,12 +172,11 @@ def json_schema() -> dict[str, object]:
     It accepts what ``load_config`` accepts, and more: relations between keys (``order`` at most
     ``bins``, names that differ in capitals only, ...) are beyond it.
     """
-    schema = Config.model_json_schema(schema_generator=_Untitled)
-    head = {
+    return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "pairtile configuration",
+        **Config.model_json_schema(schema_generator=_Untitled),
     }
-    return {**head, **schema}
 
 
 def schema_text() -> str:

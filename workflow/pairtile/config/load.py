@@ -35,10 +35,17 @@ def read_mapping_file(path: str | os.PathLike[str]) -> Any:
     except (OSError, UnicodeDecodeError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "no UTF-8 text"
         raise ConfigError.at(path, "", reason, "a readable YAML or JSON file") from None
+
+    def each_key_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        result: dict[str, object] = {}
+        for key, value in pairs:
+            if key in result:
+                raise ConfigError.at(path, "", f"the key {key!r} twice", "each key once")
+            result[key] = value
+        return result
+
     try:
-        return json.loads(text, object_pairs_hook=_each_key_once)
-    except _DuplicateKey as twice:
-        raise ConfigError.at(path, "", f"the key {twice} twice", "each key once") from None
+        return json.loads(text, object_pairs_hook=each_key_once)
     except (ValueError, RecursionError):
         pass  # no JSON, so YAML
 
@@ -74,19 +81,6 @@ def read_mapping_file(path: str | os.PathLike[str]) -> Any:
         ) from None
 
 
-class _DuplicateKey(ValueError):
-    """A key that stands twice."""
-
-
-def _each_key_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    result: dict[str, object] = {}
-    for key, value in pairs:
-        if key in result:
-            raise _DuplicateKey(repr(key))
-        result[key] = value
-    return result
-
-
 _MAX_DEPTH = 20
 _MAX_VALUES = 1_000_000
 """YAML's aliases make a few lines stand for more values than memory holds."""
@@ -109,10 +103,8 @@ def load_config(source: Mapping[str, object] | str | os.PathLike[str]) -> Config
         place, raw = "config", source
     faults: _Faults = []
     if _n_values(raw) > _MAX_VALUES:
-        text = (
-            f"found more than {_MAX_VALUES:,} values; expected fewer (see its aliases, &x and *x)"
-        )
-        raise ConfigError(line(place, (), text))
+        found = f"found more than {_MAX_VALUES:,} values"
+        raise ConfigError(line(place, (), f"{found}; expected fewer (see its aliases, &x and *x)"))
     plain = _to_builtin(raw, (), faults)
     bad_names = {path for path, _ in faults}
     if not isinstance(plain, dict):
@@ -123,25 +115,20 @@ def load_config(source: Mapping[str, object] | str | os.PathLike[str]) -> Config
         except ValidationError as error:
             faults += [(p, text) for p, text in problems(error, plain) if p not in bad_names]
         else:
-            faults += _paths_with_wildcards(config)
+            # Snakemake takes {...} for a wildcard and <...> for a variable.
+            paths: dict[tuple[str, ...], str] = {("results",): config.results}
+            for name, analysis in config.analyses.items():
+                for key, path in analysis.input_files().items():
+                    paths["analyses", name, *key.split(".")] = path
+            allowed = "a path without {, }, < and > (Snakemake fills in what they enclose)"
+            faults += [
+                (where, f"found {shown(path)}; expected {allowed}: rename it")
+                for where, path in paths.items()
+                if set(path) & set("{}<>")
+            ]
     if faults:
         raise ConfigError("\n".join(line(place, path, text) for path, text in faults))
     return config
-
-
-def _paths_with_wildcards(config: Config) -> _Faults:
-    """Faults of paths that Snakemake would not take as they are: {...} is a wildcard there, <...> a
-    variable."""
-    paths: dict[tuple[str, ...], str] = {("results",): config.results}
-    for name, analysis in config.analyses.items():
-        for key, path in analysis.input_files().items():
-            paths["analyses", name, *key.split(".")] = path
-    expected = "a path without {, }, < and > (Snakemake fills in what they enclose): rename it"
-    return [
-        (place, f"found {shown(path)}; expected {expected}")
-        for place, path in paths.items()
-        if set(path) & set("{}<>")
-    ]
 
 
 def check_inputs_exist(config: Config, only: str | None = None) -> None:
@@ -161,8 +148,7 @@ def check_inputs_exist(config: Config, only: str | None = None) -> None:
         for key, given in analysis.input_files().items():
             if scheme(given):
                 continue  # an address: it is fetched when it is needed
-            fault = _path_fault(Path(given), key in files and files[key].folder)
-            if fault:
+            if fault := _path_fault(Path(given), key in files and files[key].folder):
                 found, expected = fault
                 text = f"found {given!r}, {found}; expected {expected}"
                 faults.append(line("config", ("analyses", name, key), text))

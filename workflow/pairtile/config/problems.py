@@ -55,7 +55,10 @@ def shown(value: object) -> str:
             return str(value)
         return f"an integer {'above ' if value > 0 else 'below -'}1e{_SHOWN}"
     if isinstance(value, float | list | tuple | Mapping | ConfigModel):
-        return _short(_plain_repr(value))
+        try:
+            return _short(repr(value))
+        except ValueError:  # an integer with too many digits inside
+            return f"a {type(value).__name__}"
     return f"{_short(str(value))} (a {type(value).__name__}; put it in quotes if text is meant)"
 
 
@@ -185,13 +188,6 @@ def _hint(value: object, choices: Sequence[str]) -> str:
     if isinstance(value, dict) and len(value) == 1:
         value = next(iter(value))
     return suggestion(value, choices) if isinstance(value, str) else ""
-
-
-def _plain_repr(value: object) -> str:
-    try:
-        return repr(value)
-    except ValueError:  # an integer with too many digits inside
-        return f"a {type(value).__name__}"
 
 
 def _short(text: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -159,7 +158,15 @@ def run(given: Given) -> TableSummary:
         ("viper", viper, "activity_viper.tsv"),
     ):
         activities[kind] = method(given.values, regulons, scale)
-        write_activity(given.folder / file, names, given.samples, activities[kind])
+        # Line by line: a table of 1e5 columns is slow as such.
+        with (
+            atomic_path(given.folder / file) as temporary,
+            temporary.open("w", encoding="utf-8") as lines,
+        ):
+            lines.write("\t".join(["regulator", *given.samples]) + "\n")
+            for name, row in zip(names, activities[kind], strict=True):
+                cells = ["" if value != value else repr(value) for value in row.tolist()]
+                lines.write("\t".join([name, *cells]) + "\n")
     found = given.conditions(label_columns(given.config).values() if regulons.names else [])
     tests, said = activity_tests(
         activities, regulons, found.conditions, given.blocks, given.degrees_given_up
@@ -174,14 +181,3 @@ def run(given: Given) -> TableSummary:
         counts["activity_tests_impossible"] = int(tests["p_value"].isna().sum())
         counts["activity_found"] = int((tests["q_value"] <= Q_VALUE).sum())
     return TableSummary(counts, [*notes, *found.notes, *said])
-
-
-def write_activity(
-    path: Path, regulators: Sequence[str], samples: Sequence[str], activity: Float64Array
-) -> None:
-    """A line for each regulator, by lines: a table of 1e5 columns is slow as such."""
-    with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8") as lines:
-        lines.write("\t".join(["regulator", *samples]) + "\n")
-        for name, row in zip(regulators, activity, strict=True):
-            cells = ["" if value != value else repr(value) for value in row.tolist()]
-            lines.write("\t".join([name, *cells]) + "\n")

@@ -190,8 +190,7 @@ def target_correlations(results: Results) -> Drawn:
         name: (table[column], table["share"])
         for name, column in (("predicted targets", "r_targets"), ("other genes", "r_others"))
     }
-    drawn = lines(curves, xlabel="rank correlation with the miRNA", ylabel="share at most")
-    return Drawn(drawn)
+    return Drawn(lines(curves, xlabel="rank correlation with the miRNA", ylabel="share at most"))
 
 
 FIGURES: Mapping[str, FigureMaker] = {

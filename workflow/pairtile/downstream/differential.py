@@ -211,8 +211,8 @@ def _hubs(tested: GroupComparison, names: Sequence[object]) -> pd.DataFrame:
         "p_value": p,
         "q_value": benjamini_hochberg(p, n_tests=tested.genes.size),
     }
-    found = pd.DataFrame(table)
-    return found.sort_values(["pairs", "p_value", "gene"], ascending=[False, True, True])
+    order = ["pairs", "p_value", "gene"]
+    return pd.DataFrame(table).sort_values(order, ascending=[False, True, True])
 
 
 # --- tables ---
@@ -250,7 +250,12 @@ def best_pairs(
     found: ComparedGroups, genes: Sequence[object], groups: Sequence[str], most: int = MAX_BEST
 ) -> pd.DataFrame:
     """The pairs of smallest p, at most so many, ascending."""
-    whole = pd.concat(found.tested.blocks(found.tested.p_of_rank(most)), ignore_index=True)
+    # The least p at which at least so many pairs are, or all.
+    tested = found.tested
+    by_p = np.argsort(tested.p, kind="stable")
+    enough = int(np.searchsorted(tested.observed[by_p].cumsum(), most))
+    limit = float(tested.p[by_p[min(enough, by_p.size - 1)]])
+    whole = pd.concat(tested.blocks(limit), ignore_index=True)
     order = np.lexsort([whole["j"], whole["i"], -whole["z"].abs(), whole["p"]])[:most]
     return rows_of_pairs(whole.iloc[order].reset_index(drop=True), found, genes, groups)
 
@@ -277,14 +282,20 @@ def run(given: Given) -> TableSummary:
         regulators if regulators.size else None,
         given.degrees_given_up,
     )
+    counts = dict.fromkeys(("differential_tested", "differential_significant"), 0)
     try:
         groups = large_groups(samples.labels, config.label)
     except InputError as error:
         if not given.of_group:
             raise
-        return _not_compared(given, str(error))
+        # A group of samples that has nothing to compare has tables without rows.
+        schema = with_metadata(arrow_schema(__package__, TABLE), __package__, TABLE)
+        with atomic_path(given.folder / TABLE) as temporary:
+            pq.write_table(schema.empty_table(), temporary)
+        given.write(BEST, schema.empty_table().to_pandas())
+        given.write(HUBS, empty_table(__package__, HUBS))
+        return TableSummary(counts, [message("group_not_compared", reason=str(error))])
     said: list[Message] = []
-    counts = dict.fromkeys(("differential_tested", "differential_significant"), 0)
     best, hubs, chunks = [], [], given.folder / CHUNKS
 
     def blocks() -> Iterator[pd.DataFrame]:
@@ -299,22 +310,10 @@ def run(given: Given) -> TableSummary:
 
     with atomic_path(given.folder / TABLE) as temporary:
         _write_pairs(blocks(), temporary)
-    whole = pd.concat(best).sort_values("p_value", kind="stable").head(MAX_BEST)
-    given.write(BEST, whole)
+    given.write(BEST, pd.concat(best).sort_values("p_value", kind="stable").head(MAX_BEST))
     given.write(HUBS, pd.concat(hubs))
     shutil.rmtree(chunks, ignore_errors=True)
     return TableSummary(counts, said)
-
-
-def _not_compared(given: Given, reason: str) -> TableSummary:
-    """The three tables without rows, of a group of samples that has nothing to compare."""
-    schema = with_metadata(arrow_schema(__package__, TABLE), __package__, TABLE)
-    with atomic_path(given.folder / TABLE) as temporary:
-        pq.write_table(schema.empty_table(), temporary)
-    given.write(BEST, schema.empty_table().to_pandas())
-    given.write(HUBS, empty_table(__package__, HUBS))
-    counts = {"differential_tested": 0, "differential_significant": 0}
-    return TableSummary(counts, [message("group_not_compared", reason=reason)])
 
 
 def _write_pairs(blocks: Iterator[pd.DataFrame], path: Path) -> None:

@@ -120,10 +120,10 @@ def enrichment_table(
     table["list"] = [tested[k][1] for k in table["number"]]
     table["gene_set"] = [sets.names[k] for k in table["set"]]
     table["overlap"] = table["overlap"].astype("Int64")
-    member = sets.members
     named = []
     for number, k, effect in zip(table["number"], table["set"], table["effect"], strict=True):
-        rows = np.asarray(member.indices[member.indptr[k] : member.indptr[k + 1]], dtype=np.int64)
+        begin, end = sets.members.indptr[k : k + 2]
+        rows = np.asarray(sets.members.indices[begin:end], dtype=np.int64)
         if number in listed_rows:
             rows = rows[np.isin(rows, listed_rows[number])]
         else:

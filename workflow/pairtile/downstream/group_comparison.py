@@ -367,12 +367,6 @@ class GroupComparison:
         """The largest p of a pair with q <= ``Q_VALUE``; -1 where there is none."""
         return float(self.p[self.q <= Q_VALUE].max(initial=-1.0))
 
-    def p_of_rank(self, n: int) -> float:
-        """The least p at which at least ``n`` pairs are, or all."""
-        order = np.argsort(self.p, kind="stable")
-        at = int(np.searchsorted(self.observed[order].cumsum(), n))
-        return float(self.p[order][min(at, order.size - 1)])
-
     def detectable_correlation(self, power: float = 0.8) -> float:
         """The least correlation in one group, against none in the other, that is found where no
         other pair differs; NaN where 0.995 is not."""

@@ -4,7 +4,6 @@ whether predicted targets do so more than other genes (``downstream.target_enric
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -46,19 +45,6 @@ ENRICHMENT = (
 """Columns of ``target_enrichment.tsv``."""
 
 
-class Predicted(NamedTuple):
-    """Pairs with a canonical site whose miRNA and gene have expression.
-
-    pairs : a row for each, ``mirna`` and ``target`` as the items are called, with the sites. row,
-    gene : int64 (pairs,), places among the rows of the other table and among the genes.
-    """
-
-    pairs: pd.DataFrame
-    row: Int64Array
-    gene: Int64Array
-    messages: list[Message]
-
-
 def run(given: Given) -> TableSummary:
     """Write ``predicted_targets.tsv``, ``target_enrichment.tsv`` and ``target_correlations.tsv``.
 
@@ -75,19 +61,18 @@ def run(given: Given) -> TableSummary:
     names = np.array(given.genes, dtype=object)
     of_first = given.items[given.items["table"] == TABLES[0]]
     known = GeneNames.of_items(of_first, config.ignore_case, config.ignore_versions)
-    found = predicted_pairs(file, names[rows], known)
+    pairs, at_row, at_gene, notes = predicted_pairs(file, names[rows], known)
     design = null_design("auto", given.known, len(given.samples))
     groups = None if design.shifted.any() else design.groups
     exchange = Exchange(design.groups, design.shifted)
     wider = inflation(given.known, len(given.samples))
     values = np.asarray(given.values)
     mirna_ranks, gene_ranks = (rank_profiles(values[part], groups) for part in (rows, genes))
-    pairs = found.pairs
-    pairs["correlation"] = spearman(values, rows[found.row], values, genes[found.gene])
+    pairs["correlation"] = spearman(values, rows[at_row], values, genes[at_gene])
     # One-sided, by pairs of which one had its samples exchanged.
     null = permuted_correlations(mirna_ranks, gene_ranks, exchange, NULL_CORRELATIONS, given.seed)
     null *= np.float32(np.sqrt(wider))
-    r = np.einsum("ij,ij->i", mirna_ranks[found.row], gene_ranks[found.gene])
+    r = np.einsum("ij,ij->i", mirna_ranks[at_row], gene_ranks[at_gene])
     pairs["p_value"] = (1.0 + np.searchsorted(null, r, side="right")) / (1.0 + null.size)
     pairs["q_value"] = benjamini_hochberg(pairs["p_value"])
     edges = set(zip(given.network["source"], given.network["target"], strict=True))
@@ -97,10 +82,9 @@ def run(given: Given) -> TableSummary:
     order = ["p_value", "correlation", "mirna", "target"]
     given.write("predicted_targets.tsv", against.sort_values(order, kind="stable"))
     targets = np.zeros((rows.size, genes.size), dtype=bool)
-    targets[found.row, found.gene] = True
+    targets[at_row, at_gene] = True
     number = targets.sum(axis=1)
     tested = np.flatnonzero((number >= MIN_TARGETS) & (number < genes.size))
-    said = []
     summary = pd.DataFrame(columns=ENRICHMENT)
     quantiles = pd.DataFrame({"share": np.linspace(0.0, 1.0, 101)})
     quantiles[["r_targets", "r_others"]] = np.nan
@@ -129,7 +113,7 @@ def run(given: Given) -> TableSummary:
         for name, chosen in (("r_targets", targets[tested]), ("r_others", ~targets[tested])):
             quantiles[name] = np.quantile(r[chosen], quantiles["share"])
         if test.families < MIN_FAMILIES:
-            said.append(message("few_target_sets", families=test.families, least=MIN_FAMILIES))
+            notes.append(message("few_target_sets", families=test.families, least=MIN_FAMILIES))
     given.write("target_enrichment.tsv", summary)
     given.write("target_correlations.tsv", quantiles)
     counts = {
@@ -139,13 +123,19 @@ def run(given: Given) -> TableSummary:
         "mirnas_tested": max(0, len(summary) - 1),
         "mirnas_with_few_targets": int(((number > 0) & (number < MIN_TARGETS)).sum()),
     }
-    return TableSummary(counts, [*found.messages, *said])
+    return TableSummary(counts, notes)
 
 
-def predicted_pairs(file: Path, rows: NDArray[np.object_], genes: GeneNames) -> Predicted:
+def predicted_pairs(
+    file: Path, rows: NDArray[np.object_], genes: GeneNames
+) -> tuple[pd.DataFrame, Int64Array, Int64Array, list[Message]]:
     """The pairs of ``targets.tsv`` with a canonical site, by rows and genes that have expression.
 
     Transcripts of one gene are joined: their sites are added up, the best score and energy stand.
+
+    Returns a row for each pair, ``mirna`` and ``target`` as the items are called, with the sites;
+    places of both among the rows of the other table and among the genes, int64 (pairs,); and what
+    to say of it.
     """
     texts = dict.fromkeys(("mirna", *NAMES_OF_GENES, "best_seed_class", "positions"), str)
     table = pd.read_csv(
@@ -188,4 +178,4 @@ def predicted_pairs(file: Path, rows: NDArray[np.object_], genes: GeneNames) -> 
         "mirnas": int(table.loc[row.isna(), "mirna"].nunique()),
         "genes": int(given[key][gene.isna()].nunique()),
     }
-    return Predicted(joined, at_row, at_gene, [message("targets_joined", column=key, **lost)])
+    return joined, at_row, at_gene, [message("targets_joined", column=key, **lost)]

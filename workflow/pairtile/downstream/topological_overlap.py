@@ -143,19 +143,10 @@ def _power(xp: ModuleType, base: DeviceArray, power: float) -> DeviceArray:
     return found
 
 
-@dataclass(frozen=True)
-class SoftPower:
-    """power : that is taken. fits : one row a power that was tried: ``power``, ``r_squared`` and
-    ``slope`` of the scale-free fit, ``mean_connectivity``. fitted : whether one exceeded
-    ``MIN_FIT``; else the power is the usual one for so many samples (WGCNA's FAQ)."""
-
-    power: float
-    fits: pd.DataFrame
-    fitted: bool
-
-
-def soft_power(adjacency: Adjacency) -> SoftPower:
-    """The lowest power whose network is scale-free (R squared over ``MIN_FIT``)."""
+def soft_power(adjacency: Adjacency) -> tuple[float, bool, pd.DataFrame]:
+    """The lowest power whose network is scale-free (R squared over ``MIN_FIT``); whether there is
+    one, else it is the usual power for so many samples (WGCNA's FAQ); and one row a power that was
+    tried: ``power``, ``r_squared`` and ``slope`` of the scale-free fit, ``mean_connectivity``."""
     device, xp = adjacency.device, adjacency.device.xp
     # Summed adjacency of each gene with all others at each power.
     connectivity = np.empty((len(POWERS), len(adjacency.values)))
@@ -176,10 +167,10 @@ def soft_power(adjacency: Adjacency) -> SoftPower:
     fits = pd.DataFrame(rows, columns=["power", "r_squared", "slope", "mean_connectivity"])
     good = fits["power"][fits["r_squared"] > MIN_FIT]
     if len(good):
-        return SoftPower(float(good.iloc[0]), fits, True)
+        return float(good.iloc[0]), True, fits
     n = adjacency.values.shape[1]
     usual = next((power for most, power in _USUAL_POWERS.items() if n < most), 6)
-    return SoftPower(float(usual * (1 + (adjacency.network_type == "signed"))), fits, False)
+    return float(usual * (1 + (adjacency.network_type == "signed"))), False, fits
 
 
 def scale_free_fit(k: Float64Array) -> tuple[float, float]:

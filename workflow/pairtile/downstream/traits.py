@@ -95,10 +95,15 @@ def module_trait_tests(
             notes.append(message("untested_trait", trait=trait.name))
         elif test.of_blocks:
             notes.append(message("blocks_compared", label=trait.name, n=test.units))
-        columns = {"module": np.arange(1, len(p) + 1), "trait": trait.name}
-        columns |= {"labels": ", ".join(trait.labels), "units": test.units}
-        r = multiple_correlation(eigengenes[:, known], x[known])
-        columns |= {"correlation": r, "means": label_means(eigengenes, trait), "p_value": p}
+        columns = {
+            "module": np.arange(1, len(p) + 1),
+            "trait": trait.name,
+            "labels": ", ".join(trait.labels),
+            "units": test.units,
+            "correlation": multiple_correlation(eigengenes[:, known], x[known]),
+            "means": label_means(eigengenes, trait),
+            "p_value": p,
+        }
         parts.append(pd.DataFrame(columns))
     names = ["module", "trait", "labels", "units", "correlation", "means", "p_value", "q_value"]
     if not parts:

@@ -64,8 +64,7 @@ def power_of(adjacency: Adjacency, config: GeneModulesConfig) -> tuple[float, bo
     """The power that is asked for or chosen, and whether it was given or fits (``soft_power``)."""
     if config.power != "auto":
         return float(config.power), True
-    chosen = soft_power(adjacency)
-    return chosen.power, chosen.fitted
+    return soft_power(adjacency)[:2]
 
 
 def wgcna_modules(

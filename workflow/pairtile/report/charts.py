@@ -117,8 +117,14 @@ def chart(**options: Unpack[Options]) -> Iterator[Axes]:
         for text in (ax.title, ax.xaxis.label, ax.yaxis.label):
             text.set_parse_math(False)
         for axis in (ax.xaxis, ax.yaxis):
-            if axis.get_scale() == "log":
-                _write_powers_out(axis)
+            if axis.get_scale() == "log":  # ticks at 1, 10, 100; those between them too, if few
+                low, high = axis.get_view_interval()
+                subs = (1.0,) if high / low > 200 else (1.0, 2.0, 5.0)
+                axis.set_major_locator(LogLocator(subs=subs))
+                axis.set_major_formatter(
+                    FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}")
+                )
+                axis.set_minor_formatter(NullFormatter())
         _name_points(ax, options.get("named", ()), options.get("n_named", 3))
         if options.get("legend", True):
             add_legend(ax, "" if "ax" in options else "outside upper center")
@@ -566,16 +572,6 @@ def _count_whole(axis: Axis, *values: ArrayLike) -> None:
     if all((np.mod(part, 1.0)[np.isfinite(part)] == 0.0).all() for part in map(np.asarray, values)):
         axis.set_major_locator(MaxNLocator(integer=True, nbins="auto"))
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-
-
-def _write_powers_out(axis: Axis) -> None:
-    """Ticks of a logarithmic axis: 1, 10, 100; those between them too, if few."""
-    low, high = axis.get_view_interval()
-    axis.set_major_locator(LogLocator(subs=(1.0,) if high / low > 200 else (1.0, 2.0, 5.0)))
-    axis.set_major_formatter(
-        FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}")
-    )
-    axis.set_minor_formatter(NullFormatter())
 
 
 def _name_ticks(ax: Axes, side: Literal["x", "y"], names: Ticks) -> None:

@@ -15,7 +15,7 @@ from matplotlib.ticker import PercentFormatter
 from numpy.typing import ArrayLike, NDArray
 
 from pairtile.declare.columns import explained
-from pairtile.report.charts import chart, embedding, figure_of, histogram, lines, scatter
+from pairtile.report.charts import chart, embedding, histogram, lines, scatter
 from pairtile.report.formats import number, pluralise, shortened
 from pairtile.report.method_report import Drawn, FigureMaker, needed
 from pairtile.report.results import Results
@@ -25,7 +25,6 @@ from pairtile.report.style import (
     INK,
     ORANGE,
     PALE,
-    ShownFigure,
     figure_of_panels,
 )
 from pairtile.report.text import page_text
@@ -240,7 +239,8 @@ def regulator(results: Results) -> Drawn:
     colour = np.where(signs[0] < 0 if signs else np.zeros(len(shown), bool), ORANGE, BLUE)
     size = np.abs(shown[results.strength]) if results.strength else np.ones(len(shown))
     width = 0.4 + 1.6 * np.asarray(size / np.max(size))
-    with chart(size=(6.4, 6.4), xlim=(-1.4, 1.4), ylim=(-1.4, 1.4)) as axes:
+    figure, (panel,) = figure_of_panels(width=6.4, height=6.4)
+    with chart(ax=panel, xlim=(-1.4, 1.4), ylim=(-1.4, 1.4)) as axes:
         for k, (source, target) in enumerate(shown[["source", "target"]].to_numpy()):
             among = name not in (source, target)
             x, y = np.transpose([place[source], place[target]])
@@ -258,8 +258,6 @@ def regulator(results: Results) -> Drawn:
                 bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0, "alpha": 0.8},
             )  # fmt: skip
         axes.set_axis_off()
-    figure = figure_of(axes)
-    assert isinstance(figure, ShownFigure)
     figure.data = shown
     return Drawn(figure)
 

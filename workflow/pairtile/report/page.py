@@ -80,9 +80,13 @@ def render_sections(
     cost: Sequence[str] = (),
 ) -> str:
     """A page of these sections as text; ``kind`` stands above the name, ``cost`` at the foot."""
-    names = _script_names(sections)
+    named = [name for section in sections for name in section.scripts]
+    names = list(dict.fromkeys(["errors.js", "choose.js", "scrolling.js", *named, "ready.js"]))
     scripts = [_script(name) for name in names]
     library = ";\n".join(map(_script, PACKED)) if "charts.js" in names else ""
+    # Those of the methods, then that of the page, which has the last word on paper and phones.
+    folders = reversed(_template_folders())
+    sheets = (sheet for folder in folders for sheet in sorted(folder.glob("*.css")))
     return (
         _environment()
         .get_template("report.html.j2")
@@ -95,7 +99,7 @@ def render_sections(
             cost=cost,
             sections=sections,
             places=_places(sections),
-            style=Markup(_style()),
+            style=Markup("".join(sheet.read_text(encoding="utf-8") for sheet in sheets)),
             scripts=scripts,
             library=gzip.compress(library.encode(), mtime=0) if library else b"",
             content_policy=content_policy([*map(str, scripts), library]),
@@ -113,13 +117,6 @@ def _places(sections: list[PageSection]) -> dict[str, str]:
     return found
 
 
-def _style() -> str:
-    """Those of the methods, then that of the page, which has the last word on paper and phones."""
-    folders = reversed(_template_folders())
-    sheets = (sheet for folder in folders for sheet in sorted(folder.glob("*.css")))
-    return "".join(sheet.read_text(encoding="utf-8") for sheet in sheets)
-
-
 def _environment() -> jinja2.Environment:
     environment = page_templates(*_template_folders())
     environment.filters["count"] = formats.count
@@ -131,11 +128,6 @@ def _environment() -> jinja2.Environment:
         value, separators=(",", ":"), allow_nan=False, ensure_ascii=False
     )
     return environment
-
-
-def _script_names(sections: list[PageSection]) -> list[str]:
-    named = [name for section in sections for name in section.scripts]
-    return list(dict.fromkeys(["errors.js", "choose.js", "scrolling.js", *named, "ready.js"]))
 
 
 def _script(name: str) -> Markup:

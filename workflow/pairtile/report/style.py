@@ -87,7 +87,7 @@ def styled() -> AbstractContextManager[None]:
 
 def figure_of_panels(
     panels: int = 1, columns: int = 1, *, width: float = 3.4, height: float = 3.2
-) -> tuple[Figure, list[Axes]]:
+) -> tuple[ShownFigure, list[Axes]]:
     """An empty figure of panels in the shape ``width`` by ``height``, row by row, outside pyplot.
 
     One column of a journal wide (89 mm), or two (183 mm) where the widths add up to more than 7.

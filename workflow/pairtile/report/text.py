@@ -28,7 +28,6 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TypeAlias
 
 import jinja2
 from jinja2.runtime import LoopContext
@@ -39,8 +38,6 @@ from pairtile.report import formats
 from pairtile.report.method_report import CaptionedFigure, Drawn, Reference
 from pairtile.report.results import Results
 
-Chart: TypeAlias = Mapping[str, object] | None
-"""What a script of the page reads of a figure."""
 NAME, STAGES, HERE = "text.md.j2", "downstream", Path(__file__).parent
 
 
@@ -116,10 +113,13 @@ class Texts:
         rows = [line.strip() for line in self._raw(name).splitlines() if line.strip()]
         return [tuple(cell.strip() for cell in row[1:-1].split(" | ")) for row in rows]
 
-    def captioned(self, name: str, drawn: Drawn, svg: bytes, chart: Chart) -> CaptionedFigure:
-        """A figure as it was written, with the title, caption and text of its macro."""
-        numbers, name_of_macro = drawn.numbers, f"figure_{drawn.caption or name}"
-        head, _, body = self._raw(name_of_macro, **numbers).strip().partition("\n")
+    def captioned(
+        self, name: str, drawn: Drawn, svg: bytes, chart: Mapping[str, object] | None
+    ) -> CaptionedFigure:
+        """A figure as it was written, with the title, caption and text of its macro. ``chart``:
+        what a script of the page reads of it."""
+        text = self._raw(f"figure_{drawn.caption or name}", **drawn.numbers)
+        head, _, body = text.strip().partition("\n")
         kind, _, title = head.removeprefix("## ").partition(": ")
         caption, _, more = body.partition("\n>")
         caption = joined(caption)
@@ -154,6 +154,8 @@ class PageText(Texts):
         both_ways = results.directed and not results.regulators
         hubs = results.out_degree if results.regulators or both_ways else results.degree
         sections = ("threshold", "backend", "versions", "steps", "pairtile_version")
+        reasons = results.dropped["reason"].astype(str).replace("", "no reason given")
+        dropped = [(str(key), int(n)) for key, n in reasons.value_counts().items()]
         values: dict[str, object] = {
             **{name: summary.get(name) or {} for name in sections},
             "counts": results.counts,
@@ -172,7 +174,7 @@ class PageText(Texts):
             "active": sum(name in results.regulators for name in results.out_degree.index),
             "items": len(results.items),
             "kept": int(results.items["kept"].sum()),
-            "dropped": _reasons(results),
+            "dropped": sorted(dropped, key=lambda reason: (-reason[1], reason[0])),
             "cite": cite,
         }
         values |= results.text.numbers(results)
@@ -200,12 +202,6 @@ def joined(text: str) -> str:
     return re.sub(r"[ \t\n]+", " ", text).strip(" \t\n")
 
 
-def _reasons(results: Results) -> list[tuple[str, int]]:
-    """Why items were left out, and how many; most first."""
-    reasons = results.dropped["reason"].astype(str).replace("", "no reason given").value_counts()
-    return sorted(((str(key), int(n)) for key, n in reasons.items()), key=lambda x: (-x[1], x[0]))
-
-
 _ENTRY = re.compile(r"^@\w+\{(\w+),\n(.*?)\n\}", re.DOTALL | re.MULTILINE)
 _FIELD = re.compile(r"^\s*(\w+)\s*=\s*\{(.*)\},$", re.MULTILINE)
 _SHARED = "pairtile.report"
@@ -229,19 +225,15 @@ def _reference(entry: dict[str, str]) -> Reference:
     if "edition" in entry:
         title += f", {entry['edition']} edition"
     names = ", ".join("et al" if a == "others" else a.replace(", ", " ") for a in authors)
+    surnames = [author.partition(", ")[0] for author in authors]
+    short = " and ".join(surnames) if len(surnames) < 3 else f"{surnames[0]} et al."
     citation = ". ".join(part for part in (names, title, _source(entry)) if part)
     return Reference(
-        cited=" ".join(filter(None, [_cited(authors) or title.partition(":")[0], year])),
+        cited=" ".join(filter(None, [short or title.partition(":")[0], year])),
         citation=citation + (f" ({year})" if year else "") + ".",
         doi=entry.get("doi", ""),
         page=entry.get("url", ""),
     )
-
-
-def _cited(authors: list[str]) -> str:
-    """``A``, ``A and B`` or ``A et al.``"""
-    surnames = [author.partition(", ")[0] for author in authors]
-    return " and ".join(surnames) if len(surnames) < 3 else f"{surnames[0]} et al."
 
 
 def _source(entry: dict[str, str]) -> str:

@@ -80,13 +80,12 @@ def table_samples(
         given = open_state(results.folder / "values")
         cells = dict(zip(given["columns"].tolist(), given["cells"], strict=True))
         known = ({compared: cells[compared]} if compared else {}) | known | cells
-    names = state.get("quality_samples")
     return Samples(
         n,
         partial(copy_rows, values),
         label,
         None if sources is None else partial(copy_rows, sources),
-        names,
+        state.get("quality_samples"),
         {name: labels for name, labels in known.items() if len(list(labels)) == n},
         state.get("sample_series"),
     )
@@ -101,6 +100,9 @@ def evidence_section(
     def section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
         needed(results.network)
         found = samples(results, results.state) if results.state else None
+        # An entry of the Protein Data Bank, where a topology is named after one.
+        stem = Path(str(results.parameters.get("topology") or "")).name.partition(".")[0]
+        entry = re.fullmatch(r"[1-9](?=\d*[A-Za-z])[A-Za-z0-9]{3}", stem)
         return PageSection(
             id="evidence",
             title="",  # that of what is chosen
@@ -113,7 +115,7 @@ def evidence_section(
                     "ends": ends(results),
                     "strength": results.text.column(results.strength) if results.strength else "",
                     "symbols": symbols,
-                    "structure": _structure(results),
+                    "structure": stem.upper() if entry else "",
                     "samples": None if found is None else _packed_samples(results, found),
                 }
             },
@@ -124,12 +126,6 @@ def evidence_section(
         )  # fmt: skip
 
     return section
-
-
-def _structure(results: Results) -> str:
-    """The entry of the Protein Data Bank that a topology is named after; "" for none."""
-    stem = Path(str(results.parameters.get("topology") or "")).name.partition(".")[0]
-    return stem.upper() if re.fullmatch(r"[1-9](?=\d*[A-Za-z])[A-Za-z0-9]{3}", stem) else ""
 
 
 def _packed_samples(results: Results, samples: Samples) -> dict[str, object]:

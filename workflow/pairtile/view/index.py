@@ -155,6 +155,9 @@ def _row(folder: Path, runs: bool, read_inputs: bool) -> dict[str, Any]:
     if page and not date:
         date = datetime.fromtimestamp(page.path.stat().st_mtime, UTC).isoformat()
     pairs = summary.get("counts", {}).get("pairs")
+    # The first figure of a page shows what was found.
+    figures = _FIGURE.findall(page.path.read_text(encoding="utf-8")) if page else []
+    pictures = (f"figures/{name}.png" for name in figures)
     states = {"finished": current, "failed": error, "running": runs, "out of date": page}
     return {
         "name": folder.name,
@@ -163,7 +166,7 @@ def _row(folder: Path, runs: bool, read_inputs: bool) -> dict[str, Any]:
         "error": error,
         "state": next((state for state, holds in states.items() if holds), "unfinished"),
         "date": (date or "")[:16].replace("T", " "),
-        "picture": _picture(page) if page else "",
+        "picture": next((file for file in pictures if (folder / file).is_file()), ""),
         "pairs": "" if pairs is None else f"{pairs:,}",
         "edges": "" if not page or page.edges is None else f"{page.edges:,}",
         "warnings": page.warnings if page else "",
@@ -186,11 +189,3 @@ def _out_of_date(
             if path.exists() and file_stamp(path) != read["stamp"]:
                 return bool(file_digest(path) != read["sha256"])
     return False
-
-
-def _picture(page: Page) -> str:
-    """The first figure of a page, which shows what was found."""
-    for found in _FIGURE.finditer(page.path.read_text(encoding="utf-8")):
-        if (page.folder / f"figures/{found[1]}.png").is_file():
-            return f"figures/{found[1]}.png"
-    return ""

@@ -144,8 +144,12 @@ class _Handler(BaseHTTPRequestHandler):
             return self._refuse(HTTPStatus.NOT_FOUND)
         asked = {key: values[-1] for key, values in parse_qs(address.query).items()}
         name, file = unquote(rest[0]), unquote(rest[1]) if len(rest) > 1 else None
-        if name == "alive" and file is None:
-            return self._stay()
+        if name == "alive" and file is None:  # hold the connection of an open page, until it closes
+            self._begin(HTTPStatus.OK, "text/event-stream")
+            self.server.seen_page = True
+            while not self.server.ending.wait(BEAT_SECONDS):
+                self.wfile.write(b": open\n\n")
+            return
         if not name and self.server.root not in self.server.folders.values():
             return self._send_page(*index_page(self.server.root, script=ALIVE))
         if name not in self.server.folders or file is None:
@@ -196,13 +200,6 @@ class _Handler(BaseHTTPRequestHandler):
         for part in store.pairs(least) if item is None else [found]:
             lines = ("\t".join([*names, f"{score:.7g}\n"]) for names, score in store.named(part))
             self.wfile.write("".join(lines).encode())
-
-    def _stay(self) -> None:
-        """Hold the connection of an open page, until it is closed."""
-        self._begin(HTTPStatus.OK, "text/event-stream")
-        self.server.seen_page = True
-        while not self.server.ending.wait(BEAT_SECONDS):
-            self.wfile.write(b": open\n\n")
 
     def _send_page(self, text: str, policy: str) -> None:
         headers = {

@@ -377,9 +377,13 @@ def alignment(hit: Mapping[str, Any] | pd.Series | NamedTuple) -> Figure:
             "three of the same length"
         )
     begin, end = seed_columns(query.replace(" ", "-"))
+    ends = [str(given[key]) for key in ("mirna", "transcript") if key in given]
+    scores = [f"score {float(given['score']):g}"] if "score" in given else []
+    if "energy_kcal_mol" in given:
+        scores.append(f"{float(given['energy_kcal_mol']):.2f} kcal/mol".replace("-", "−"))
     with chart(
         size=(max(4.0, 0.2 * len(query) + 2.4), 1.7), xlim=(-6.0, len(query) + 1.5),
-        ylim=(-2.6, 0.6), title=_title(given),
+        ylim=(-2.6, 0.6), title=": ".join(filter(None, (" on ".join(ends), ", ".join(scores)))),
     ) as axes:  # fmt: skip
         axes.axvspan(begin - 0.5, end - 0.5, color=PALE, zorder=0)
         for row, (text, left, right) in enumerate(
@@ -394,11 +398,3 @@ def alignment(hit: Mapping[str, Any] | pd.Series | NamedTuple) -> Figure:
                 )  # fmt: skip
         axes.set_axis_off()
     return figure_of(axes)
-
-
-def _title(given: Mapping[str, Any] | pd.Series) -> str:
-    names = [str(given[key]) for key in ("mirna", "transcript") if key in given]
-    numbers = [f"score {float(given['score']):g}"] if "score" in given else []
-    if "energy_kcal_mol" in given:
-        numbers.append(f"{float(given['energy_kcal_mol']):.2f} kcal/mol".replace("-", "−"))
-    return ": ".join(filter(None, (" on ".join(names), ", ".join(numbers))))

@@ -215,17 +215,6 @@ def null_row(results: Results, name: str) -> dict[str, float]:
     return {column: float(results.scores[f"null_{column}"][row]) for column in columns}
 
 
-def seed_rows(results: Results, hits: HitsOverview) -> list[dict[str, Any]]:
-    """Of each seed class its hits; ``all``: the seed matches that were listed, whatever their
-    score; and what chance gives, where there are shuffles."""
-    listed = results.table("seed_sites.tsv")["seed_class"].value_counts()
-    return [
-        {"name": name, "kept": kept, "all": int(listed.get(name, 0))}
-        | (null_row(results, name) if has_null(results) else {})
-        for name, kept in hits.seed_classes.items()
-    ]
-
-
 # --- hits with the same alignment -----------------------------------------------------------------
 
 
@@ -385,6 +374,8 @@ def section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
     ends = zip(first["site_begin"], first["site_end"], strict=True)
     first = first.assign(site_begin=[f"{count(begin)}–{count(end)}" for begin, end in ends])
     rows = table_cells(first[["mirna", "transcript", *columns]])
+    # Seed matches that were listed, whatever their score.
+    listed = results.table("seed_sites.tsv")["seed_class"].value_counts()
     return PageSection(
         id="hits",
         title="Hits of the highest scores",
@@ -393,7 +384,11 @@ def section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
             "shown": len(hits),
             "total": found.n,
             "sites": cards(found),
-            "classes": seed_rows(results, found),
+            "classes": [
+                {"name": name, "kept": kept, "all": int(listed.get(name, 0))}
+                | (null_row(results, name) if has_null(results) else {})
+                for name, kept in found.seed_classes.items()
+            ],
             "settings": settings_of(results),
             "headings": results.text.headings(columns, "hits.parquet"),
             "rows": [[mirna, transcript, "", *cells] for mirna, transcript, *cells in rows],

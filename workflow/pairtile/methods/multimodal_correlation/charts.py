@@ -159,10 +159,9 @@ def _mode_numbers(results: Results) -> Drawn:
     needed(heights.any() and mixture(results))
     heights = heights[: max(2, int(np.flatnonzero(heights).max()) + 1)]
     names = ["none", *map(str, range(1, len(heights)))]
-    figure = bars(
-        names, {"": heights}, shares=True, xlabel="modes of a pair", ylabel="number of pairs"
+    return Drawn(
+        bars(names, {"": heights}, shares=True, xlabel="modes of a pair", ylabel="number of pairs")
     )
-    return Drawn(figure)
 
 
 def _correlations(results: Results) -> Drawn:

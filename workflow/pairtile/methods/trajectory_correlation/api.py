@@ -24,7 +24,6 @@ from pairtile.methods.trajectory_correlation.config_sections import FramesConfig
 from pairtile.methods.trajectory_correlation.differences import (
     comparison_warnings,
     difference,
-    fit_warnings,
     matched_items,
 )
 from pairtile.methods.trajectory_correlation.forked import ReaderError
@@ -41,7 +40,7 @@ from pairtile.methods.trajectory_correlation.read_trajectory import (
     Trajectories,
 )
 from pairtile.methods.trajectory_correlation.score import TrajectoryCorrelation
-from pairtile.methods.trajectory_correlation.tables import no_path, path_table
+from pairtile.methods.trajectory_correlation.tables import message, path_table
 from pairtile.methods.trajectory_correlation.unwrap import Frame
 from pairtile.runtime.files import read_table
 from pairtile.steps.network import opened_network
@@ -319,19 +318,19 @@ def _asked(
         return config, {"topology": source}, None
     for key in _OF_MOLECULES:
         _not_beside(settings[key] is not None, key, "an array, which is taken as it is")
-    arrays = as_arrays(trajectory, names)
-    angles = settings["kind"] == "dihedral"
-    if angles and arrays.dimensions != 1:
+    replicas, labels = as_arrays(trajectory, names)
+    dimensions, angles = replicas[0].shape[2], settings["kind"] == "dihedral"
+    if angles and dimensions != 1:
         raise ValueError(
-            f"trajectory: found {arrays.dimensions} dimensions; expected scalars, (frames, "
+            f"trajectory: found {dimensions} dimensions; expected scalars, (frames, "
             "variables), beside kind dihedral"
         )
     config = KEYWORDS.config(
         settings,
-        time_series=[name_of(n) for n in range(len(arrays.replicas))],
-        table={"dimensions": arrays.dimensions, "angles": "radians" if angles else "none"},
+        time_series=[name_of(n) for n in range(len(replicas))],
+        table={"dimensions": dimensions, "angles": "radians" if angles else "none"},
     )
-    return config, {one.path: one for one in series_tables(arrays, config)}, arrays.labels
+    return config, {one.path: one for one in series_tables(replicas, labels, config)}, labels
 
 
 def _not_beside(found: bool, key: str, what: str) -> None:
@@ -459,7 +458,9 @@ class MotionCorrelation(HasMessages):
         network = self.residue_network()
         found = [shortest_paths(network, start, end, number) for start, end in ends]
         table = path_table(self.items, network, ends, found)
-        table.attrs["warnings"] = issue_warnings([] if found[0] else [no_path(source, target)])
+        table.attrs["warnings"] = issue_warnings(
+            [] if found[0] else [message("no_path", source=source, target=target)]
+        )
         return table
 
     def difference(self, other: MotionCorrelation) -> pd.DataFrame:
@@ -478,13 +479,9 @@ class MotionCorrelation(HasMessages):
             table.insert(place, end, self._numbers[table[number].to_numpy()])
         table = table.drop(columns=["i", "j"])
         kind = "dcc" if self.settings["estimator"]["kind"] == "dcc" else "mi"
-        kept = len(self.items), len(other.items)
-        names = ("this", "other")
+        tested = f"{kind}_q_value" in table
         table.attrs["warnings"] = issue_warnings(
-            [
-                *comparison_warnings(table, kept, len(matched), names, f"{kind}_q_value" in table),
-                *fit_warnings(self.items, other.items, matched, names),
-            ]
+            comparison_warnings(table, self.items, other.items, matched, ("this", "other"), tested)
         )
         return table
 
@@ -571,22 +568,11 @@ class OpenTrajectories(Trajectories):
         _ = self._load(run.files)[run.frames[0]]
 
 
-@dataclass(frozen=True)
-class SeriesArrays:
-    """Replicas, each float64 (frames, variables, dimensions), and labels of the variables (None:
-    they are numbered)."""
-
-    replicas: list[NDArray[np.float64]]
-    labels: pd.Index[str] | None
-
-    @property
-    def dimensions(self) -> int:
-        """Coordinates of a variable."""
-        return int(self.replicas[0].shape[2])
-
-
-def as_arrays(values: object, names: Sequence[str] | None) -> SeriesArrays:
-    """Take series as an array, a DataFrame (frames x variables), or a list of such.
+def as_arrays(
+    values: object, names: Sequence[str] | None
+) -> tuple[list[NDArray[np.float64]], pd.Index[str] | None]:
+    """Take series as an array, a DataFrame (frames x variables), or a list of such: replicas, each
+    float64 (frames, variables, dimensions), and labels of the variables (None: they are numbered).
 
     Raises
     ------
@@ -614,10 +600,14 @@ def as_arrays(values: object, names: Sequence[str] | None) -> SeriesArrays:
             f"names: found {len(labels)} ({labels.nunique()} different) for {arrays[0].shape[1]} "
             "variables; expected one for each"
         )
-    return SeriesArrays(arrays, labels)
+    return arrays, labels
 
 
-def series_tables(arrays: SeriesArrays, config: TrajectoryCorrelationConfig) -> list[SeriesTable]:
+def series_tables(
+    replicas: Sequence[NDArray[np.float64]],
+    labels: pd.Index[str] | None,
+    config: TrajectoryCorrelationConfig,
+) -> list[SeriesTable]:
     """The frames that ``config`` asks for, as tables of time series that have been read.
 
     Raises
@@ -625,11 +615,11 @@ def series_tables(arrays: SeriesArrays, config: TrajectoryCorrelationConfig) -> 
     InputError
         Values that are no finite numbers.
     """
-    shape = arrays.replicas[0].shape[1:]
-    names = [str(label) for label in (range(shape[0]) if arrays.labels is None else arrays.labels)]
+    numbers = range(replicas[0].shape[1])
+    names = [str(label) for label in (numbers if labels is None else labels)]
     return [
         _series_table(name_of(n), names, part[config.frames.as_slice], config)
-        for n, part in enumerate(arrays.replicas)
+        for n, part in enumerate(replicas)
     ]
 
 

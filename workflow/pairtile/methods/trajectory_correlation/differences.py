@@ -145,7 +145,10 @@ def difference(
     for value in ("mi", "dcc"):
         first, second = replica_columns(joined, value)
         if min(len(first), len(second)) > 1:
-            one, other_one = (_on_scale(joined[names], value) for names in (first, second))
+            one, other_one = (joined[c].to_numpy(np.float64).T for c in (first, second))
+            if value == "dcc":  # by its Fisher transform, which scatters alike at any value
+                ends = -_MAX_DCC, _MAX_DCC
+                one, other_one = (np.arctanh(np.clip(part, *ends)) for part in (one, other_one))
             tests = compare_states(one, other_one, seed).add_prefix(f"{value}_")
             joined[tests.columns] = tests
             ordered += [*tests.columns]
@@ -169,12 +172,6 @@ def replica_columns(table: pd.DataFrame, value: str) -> tuple[list[str], list[st
     names = [str(c) for c in table if str(c).startswith(f"{value}_replica_")]
     theirs = [name for name in names if name.endswith("_other")]
     return [name for name in names if name not in theirs], theirs
-
-
-def _on_scale(replicas: pd.DataFrame, value: str) -> Float64Array:
-    """(replicas, pairs): DCC by its Fisher transform, which scatters alike at any value."""
-    values = replicas.to_numpy(dtype=np.float64).T
-    return np.arctanh(np.clip(values, -_MAX_DCC, _MAX_DCC)) if value == "dcc" else values
 
 
 def _by(columns: list[str], mine: pd.DataFrame, theirs: pd.DataFrame) -> pd.Series:
@@ -231,10 +228,8 @@ def write_difference(
     written.counts["variables_compared"] = len(matched)
     kind = "dcc" if opened.config.estimator.kind == "dcc" else "mi"
     tested = f"{kind}_q_value" in table
-    kept = (int(items["kept"].sum()), int(other_items["kept"].sum()))
     names = folder.name, name
-    written.messages.extend(comparison_warnings(table, kept, len(matched), names, tested))
-    written.messages.extend(fit_warnings(items, other_items, matched, names))
+    written.messages.extend(comparison_warnings(table, items, other_items, matched, names, tested))
     names_of = items["name"].to_numpy(dtype=object)
     named = table.drop(columns=[c for c in table if "_replica_" in str(c)])
     named.insert(2, "source", names_of[table["i"]])
@@ -258,8 +253,10 @@ def write_difference(
         )
         written.counts["pairs_that_differ"] = len(edges)
     write_table(folder / "difference_network.tsv", edges)
-    residues = residue_differences(items, other_items, matched, opened.seed)
-    write_table(folder / "difference_residues.tsv", residues)
+    write_table(
+        folder / "difference_residues.tsv",
+        residue_differences(items, other_items, matched, opened.seed),
+    )
     contacts = None
     if opened.config.contact_rule:
         # By the numbers of this analysis; those of variables that only the other has are left out.
@@ -290,19 +287,24 @@ def write_difference(
 
 
 def comparison_warnings(
-    table: pd.DataFrame, kept: tuple[int, int], n_matched: int, names: tuple[str, str], tested: bool
+    table: pd.DataFrame,
+    items: pd.DataFrame,
+    other_items: pd.DataFrame,
+    matched: pd.Series,
+    names: tuple[str, str],
+    tested: bool,
 ) -> list[Message]:
-    """What two analyses do not share, and what was not tested.
+    """What two analyses do not share, what was not tested, and ``fit_warnings``.
 
-    kept : how many variables each has. names : what the two are called.
+    names : what the two are called.
     """
     found: list[Message] = []
-    lacking = max(kept) - n_matched
+    lacking = max(int(part["kept"].sum()) for part in (items, other_items)) - len(matched)
     if lacking:
         found.append(
             message(
                 "variables_not_compared",
-                n=n_matched,
+                n=len(matched),
                 first=names[0],
                 second=names[1],
                 lacking=lacking,
@@ -312,7 +314,7 @@ def comparison_warnings(
         found.append(message("signs_not_compared", second=names[1], first=names[0]))
     if not tested:
         found.append(message("differences_untested", second=names[1]))
-    return found
+    return [*found, *fit_warnings(items, other_items, matched, names)]
 
 
 def fit_warnings(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -403,12 +403,9 @@ def agreement_warnings(method: str, agreement: float) -> list[Message]:
 # --- paths ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class ResiduePath:
-    """``nodes``: from one end to the other; ``length``: sum of -ln of the correlations along it."""
-
-    nodes: tuple[int, ...]
-    length: float
+ResiduePath: TypeAlias = tuple[float, tuple[int, ...]]
+"""Its length, the sum of -ln of the correlations along it, and its nodes from one end to the other.
+"""
 
 
 def shortest_paths(
@@ -424,11 +421,10 @@ def shortest_paths(
         return []
     found = graph.get_k_shortest_paths(start, end, k=number, weights="length", mode="all")
     steps = [graph.get_eids(list(pairwise(nodes)), directed=False) for nodes in found]
-    paths = [
-        ResiduePath(tuple(nodes), float(network.lengths[edges].sum()))
+    return sorted(
+        (float(network.lengths[edges].sum()), tuple(nodes))
         for nodes, edges in zip(found, steps, strict=True)
-    ]
-    return sorted(paths, key=lambda path: (path.length, path.nodes))
+    )
 
 
 def path_ends(items: pd.DataFrame, paths: Sequence[Sequence[str]]) -> list[tuple[int, int]]:

@@ -105,7 +105,13 @@ class _Preparation:
         (_, step), *_ = self.input.read(run, run.frames[:1])
         self.first: Float64Array = np.array(step.positions, dtype=np.float64)
         self.residues, self.variables = self._variables()
-        self.fit = self._fit_atoms()
+        self.fit = np.empty(0, dtype=np.int64)
+        if self.variables.turns and config.fit is not False:
+            self.fit = self.input.select(fit_selection(config), "fit")
+        elif self.variables.turns:
+            self.messages.append(message("not_fitted"))
+        else:
+            self.messages.append(message("variables_need_no_fit", variables=config.variables))
         self.reference: Float64Array | None = None
 
     def run(self, scratch: Scratch) -> PreparedInput[MotionArrays]:
@@ -194,15 +200,6 @@ class _Preparation:
             )
         )
         return np.ones(self.input.n_atoms)
-
-    def _fit_atoms(self) -> NDArray[np.int64]:
-        if self.variables.turns and self.config.fit is not False:
-            return self.input.select(fit_selection(self.config), "fit")
-        why = message("not_fitted")
-        if not self.variables.turns:
-            why = message("variables_need_no_fit", variables=self.config.variables)
-        self.messages.append(why)
-        return np.empty(0, dtype=np.int64)
 
     def _least_moving(self, atoms: NDArray[np.int64]) -> NDArray[np.int64]:
         """``atoms``, or those of them that move least under ``fit: least_moving``; by default a

@@ -410,21 +410,12 @@ class Trajectories:
 
 
 def trajectories_of(config: TrajectoryCorrelationConfig) -> Trajectories:
-    """Those that a section of ``method: trajectory_correlation`` names, in the frames it uses."""
+    """Those that a section of ``method: trajectory_correlation`` names, in the frames it uses;
+    under ``unwrap: true`` they give whole molecules."""
     assert config.topology is not None
     source: Trajectories = in_memory(config.topology) or Trajectories(
         config.topology, config.trajectories, config.frames
     )
-    return unwrapped(source, config)
-
-
-def fit_selection(config: TrajectoryCorrelationConfig) -> str:
-    """The atoms that ``fit`` chooses, or chooses among."""
-    return DEFAULT_FIT if config.fit == "least_moving" else str(config.fit)
-
-
-def unwrapped(source: Trajectories, config: TrajectoryCorrelationConfig) -> Trajectories:
-    """``source``, which gives whole molecules under ``unwrap: true``."""
     if config.unwrap:
         selections = {"select": config.select}
         if config.fit is not False:
@@ -434,6 +425,11 @@ def unwrapped(source: Trajectories, config: TrajectoryCorrelationConfig) -> Traj
             selections = {f"distances {end}": end for end in ends}
         source.unwrap(selections)
     return source
+
+
+def fit_selection(config: TrajectoryCorrelationConfig) -> str:
+    """The atoms that ``fit`` chooses, or chooses among."""
+    return DEFAULT_FIT if config.fit == "least_moving" else str(config.fit)
 
 
 def import_mdanalysis() -> ModuleType:

@@ -345,7 +345,17 @@ def state_numbers(results: Results, found: MotionResults) -> dict[str, object] |
         return None
     edges = results.table("difference_network.tsv")
     if n is None:
-        return {"name": name, **_extremes(results, found)}
+        matrix = difference_of(results, found)
+        if matrix is None:
+            return {"name": name}
+        i, j = np.nonzero(np.triu(np.isfinite(matrix), 1))
+        values, names = matrix[i, j], found.residues["name"]
+        order = np.argsort(-values, kind="stable")
+        high, low = (
+            [(names[i[k]], names[j[k]], float(values[k])) for k in part[:N_NAMED]]
+            for part in (order, order[::-1])
+        )
+        return {"name": name, "compared": values.size, "highest": high, "lowest": low}
     score = f"{score_of(results)}_difference"
     score = score if score in edges else "correlation_difference"
     columns = ["source", "target", score, *(f"{_value(results)}_{end}" for end in ("z", "q_value"))]
@@ -356,20 +366,6 @@ def state_numbers(results: Results, found: MotionResults) -> dict[str, object] |
         made["agreement"] = agreement["agreement"].tolist()
         made["agreement_p"] = float(agreement["p_value"].iloc[-1])
     return made
-
-
-def _extremes(results: Results, found: MotionResults) -> dict[str, object]:
-    matrix = difference_of(results, found)
-    if matrix is None:
-        return {}
-    i, j = np.nonzero(np.triu(np.isfinite(matrix), 1))
-    values, names = matrix[i, j], found.residues["name"]
-    order = np.argsort(-values, kind="stable")
-    high, low = (
-        [(names[i[k]], names[j[k]], float(values[k])) for k in part[:N_NAMED]]
-        for part in (order, order[::-1])
-    )
-    return {"compared": values.size, "highest": high, "lowest": low}
 
 
 def _value(results: Results) -> str:

@@ -9,11 +9,10 @@ from __future__ import annotations
 import gzip
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -275,11 +274,11 @@ def _without_repeated(
                 how=f"has {n_same} frames in common with",
             )
         )
-    found = [duplicate_frames(part) for part in replicas_of(prepared.state)]
-    exact, near = (sum(map(len, part)) for part in zip(*found, strict=True))
+    repeated, nearly = zip(*map(duplicate_frames, replicas_of(prepared.state)), strict=True)
+    exact, near = (sum(map(len, part)) for part in (repeated, nearly))
     prepared.counts["frames_repeated"] = exact
     prepared.counts["frames_nearly_repeated"] = near
-    shown = ", ".join(_example(n, repeated) for n, repeated in zip(names, found, strict=True))
+    shown = ", ".join(map(_example, names, repeated))
     if near:
         prepared.messages.append(message("frames_nearly_repeated", n=near))
     if not exact:
@@ -287,28 +286,28 @@ def _without_repeated(
     if config.estimator.kind not in ("auto", "ksg"):
         prepared.messages.append(message("frames_repeated", n=exact, example=shown))
         return prepared
-    for part, repeated, name in zip(replicas_of(prepared.state), found, names, strict=True):
-        if len(repeated.exact) > MAX_REPEATED * part.shape[2]:
+    for part, own, name in zip(replicas_of(prepared.state), repeated, names, strict=True):
+        if len(own) > MAX_REPEATED * part.shape[2]:
             raise InputError.at(
                 name,
                 "",
-                f"{len(repeated.exact)} of {part.shape[2]} frames that are equal to others "
-                f"({_example(name, repeated)})",
+                f"{len(own)} of {part.shape[2]} frames that are equal to others "
+                f"({_example(name, own)})",
                 f"at most {MAX_REPEATED:.0%} for kind: ksg, which measures distances of frames; "
                 "leave out what was written twice (frames), or take another kind for values on a "
                 "coarse scale",
             )
-    prepared = without_frames(prepared, [[*r.exact] for r in found], cyclic, scratch)
+    prepared = without_frames(prepared, [[*own] for own in repeated], cyclic, scratch)
     prepared.messages.append(message("repeated_frames_left_out", n=exact, example=shown))
     say_done(prepared.messages[-1])
     return prepared
 
 
-def _example(name: str, repeated: DuplicateFrames) -> str:
+def _example(name: str, repeated: Mapping[int, int]) -> str:
     """The first repeated frame of a replica, numbered among the used frames, from 0."""
-    if not repeated.exact:
+    if not repeated:
         return f"{name}: none"
-    frame, earlier = min(repeated.exact.items())
+    frame, earlier = min(repeated.items())
     return f"{name}: used frame {frame} is frame {earlier}"
 
 
@@ -451,15 +450,11 @@ def _describe_weights(
 # --- repeated frames ------------------------------------------------------------------------------
 
 
-class DuplicateFrames(NamedTuple):
-    """Frames that repeat an earlier one, exactly or nearly: each, and which it repeats."""
-
-    exact: dict[int, int]
-    near: dict[int, int]
-
-
-def duplicate_frames(series: NDArray[np.floating], near: float = 1e-5) -> DuplicateFrames:
-    """Frames that are equal, or nearly, to an earlier one in all variables at once.
+def duplicate_frames(
+    series: NDArray[np.floating], near: float = 1e-5
+) -> tuple[dict[int, int], dict[int, int]]:
+    """Frames that are equal, and those that are nearly so, to an earlier one in all variables at
+    once: each, and which it repeats.
 
     They make nearest-neighbour distances vanish, and the KSG mutual information grow without bound.
     ``near`` is a part of the root mean square distance between two frames. A frame counts as exact
@@ -482,7 +477,7 @@ def duplicate_frames(series: NDArray[np.floating], near: float = 1e-5) -> Duplic
         apart = np.subtract(*map(np.nan_to_num, ends))
         if np.sqrt((apart * apart).sum()) <= limit:
             found[later] = min(one, found.get(later, one))
-    return DuplicateFrames(exact, found)
+    return exact, found
 
 
 def _places(series: NDArray[np.floating]) -> tuple[NDArray[np.float64], float]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from pairtile.arrays import Float64Array
-from pairtile.declare.messages import Message, messages_of
+from pairtile.declare.messages import messages_of
 from pairtile.engine.estimator import Estimator, MergedResults, TableSummary
 from pairtile.methods.trajectory_correlation.arrays import MotionArrays
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
@@ -77,9 +77,9 @@ def write_trajectory_tables(
     else:
         written.messages.append(message("no_matrices", n=int(merged.sums["pairs"].sum())))
     if config.g_correlation_text:
-        matrix = correlation_matrix(pairs, items, config.score)
-        write_g_correlation_text(folder / "g_correlation.txt", matrix)
-        del matrix
+        write_g_correlation_text(
+            folder / "g_correlation.txt", correlation_matrix(pairs, items, config.score)
+        )
     edges, number = merged.network, pd.Index(items.loc[items["kept"], "name"])
     assert edges is not None
     i, j = (number.get_indexer(edges[end]) for end in ("source", "target"))
@@ -121,8 +121,9 @@ def write_trajectory_tables(
             method: float((merged.scores or {}).get(f"community_agreement_{method}", np.nan))
             for method in communities
         }
-        found_again = community_table(items, network, communities, agreement)
-        write_table(folder / "communities.tsv", found_again)
+        write_table(
+            folder / "communities.tsv", community_table(items, network, communities, agreement)
+        )
     first_paths: list[ResiduePath] = []
     if config.paths:
         ends = path_ends(items, config.paths)
@@ -131,9 +132,9 @@ def write_trajectory_tables(
         write_table(folder / "paths.tsv", path_table(items, network, ends, paths))
         written.counts["paths_found"] = sum(map(len, paths))
         first_paths = [found[0] for found in paths if found]
-        for pair, between in zip(config.paths, paths, strict=True):
+        for (source, target), between in zip(config.paths, paths, strict=True):
             if not between:
-                written.messages.append(no_path(*pair))
+                written.messages.append(message("no_path", source=source, target=target))
     if "structure" in opened.state:
         first = next(iter(communities.values()), np.zeros(network.n_nodes, dtype=np.int32))
         _write_structure(opened, merged, items, first, table, first_paths, folder)
@@ -241,7 +242,7 @@ def _write_structure(
         edges[opened.config.score],
         opened.config.draw_strongest,
     )
-    drawn = [path_links(items, state, path.nodes) for path in paths]
+    drawn = [path_links(items, state, nodes) for _, nodes in paths]
     values = {
         name: residue_means(kept, table[name], n_residues)
         for name in (*CENTRALITIES, "mean_correlation", "sd")
@@ -372,11 +373,6 @@ def community_table(
     return pd.DataFrame(rows, columns=columns_of("communities.tsv"))
 
 
-def no_path(source: object, target: object) -> Message:
-    """The warning of two variables that nothing joins."""
-    return message("no_path", source=source, target=target)
-
-
 def path_table(
     items: pd.DataFrame,
     network: ResidueNetwork,
@@ -398,17 +394,17 @@ def path_table(
         between = {"source": names[start], "target": names[end]}
         if not found:
             rows.append({**between, "rank": None, "path": "", "items": ""})
-        for rank, path in enumerate(found, start=1):
-            steps = zip(path.nodes, path.nodes[1:], strict=False)
+        for rank, (length, nodes) in enumerate(found, start=1):
+            steps = pairwise(nodes)
             rows.append(
                 {
                     **between,
                     "rank": rank,
-                    "length": path.length,
-                    "n_edges": len(path.nodes) - 1,
+                    "length": length,
+                    "n_edges": len(nodes) - 1,
                     "weakest_correlation": min(size[min(a, b), max(a, b)] for a, b in steps),
-                    "path": " ".join(names[node] for node in path.nodes),
-                    "items": " ".join(numbers[node] for node in path.nodes),
+                    "path": " ".join(names[node] for node in nodes),
+                    "items": " ".join(numbers[node] for node in nodes),
                 }
             )
     table = pd.DataFrame(rows, columns=columns_of("paths.tsv"))

@@ -6,8 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-import pandas as pd
-
 from pairtile.report.method_report import CaptionedFigure, PageSection
 from pairtile.report.packed_columns import table_cells
 from pairtile.report.results import Results
@@ -26,6 +24,10 @@ def findings_section(results: Results, pictures: list[CaptionedFigure]) -> PageS
     above, table = answer.rows(results)
     shown = answer_picture(results, pictures)
     drawing = None if shown or results.network.empty else drawing_section(results, pictures)
+    file = answer.file if (results.folder / answer.file).is_file() else "network.parquet"
+    headings = results.text.headings(map(str, table), file)
+    if [*table][:2] == ["source", "target"]:
+        headings[:2] = [(end, "") for end in ends(results)]
     return first_screen(
         results.summary,
         numbers=[*text.rows("key_numbers"), *text.rows("gold_standard_number")],
@@ -35,7 +37,7 @@ def findings_section(results: Results, pictures: list[CaptionedFigure]) -> PageS
             for sentence in text.sentences(name)
         ],
         above=above,
-        headings=_headings(results, table),
+        headings=headings,
         rows=table_cells(table),
         pictures=shown,
         drawing=drawing,
@@ -83,16 +85,6 @@ def answer_picture(results: Results, pictures: list[CaptionedFigure]) -> list[Ca
     """The figure of the first screen; none where it is the drawing of the network."""
     made = {picture.name: picture for picture in pictures}
     return [made[name] for name in results.method_report.answer.pictures if name in made][:1]
-
-
-def _headings(results: Results, table: pd.DataFrame) -> list[tuple[str, str]]:
-    names = [str(name) for name in table]
-    file = results.method_report.answer.file
-    has_file = (results.folder / file).is_file()
-    known = results.text.headings(names, file if has_file else "network.parquet")
-    if names[:2] != ["source", "target"]:
-        return known
-    return [*((end, "") for end in ends(results)), *known[2:]]
 
 
 Summary: TypeAlias = Mapping[str, Any]

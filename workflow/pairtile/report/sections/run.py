@@ -63,13 +63,12 @@ def _notes(results: Results, listed_before: set[str]) -> list[tuple[str, list[st
     """The notes of each step with a heading, steps in their order, each note at its first place."""
     found = dict(results.summary.get("notes_by_step") or {})
     steps = dict.fromkeys([step for step in STEPS if step in found] + list(found))
-    groups = [(STEPS.get(step, spaced(step).capitalize()), found[step]) for step in steps]
     kept = []
-    for heading, notes in groups:
-        new = [note for note in dict.fromkeys(map(str, notes)) if note not in listed_before]
+    for step in steps:
+        new = [note for note in dict.fromkeys(map(str, found[step])) if note not in listed_before]
         listed_before.update(new)
         if new:
-            kept.append((heading, new))
+            kept.append((STEPS.get(step, spaced(step).capitalize()), new))
     return kept
 
 
