@@ -220,16 +220,18 @@ MAX_PARTNERS = 60
 
 
 def regulator(results: Results) -> Drawn:
-    """The network of one item (``Results.of``): what it is joined to, the strongest first and
-    clockwise from the top, and the edges among these.
+    """The network of one item (``Results.drawn_item``): what it is joined to, the strongest first
+    and clockwise from the top, and the edges among these.
 
     Raises ValueError for an item without an edge.
     """
-    name = results.labels.get(needed(results.of), results.of)
+    name = results.labels.get(needed(results.drawn_item), results.drawn_item)
     edges = results.strongest(len(results.network))
     own = edges[(edges[["source", "target"]] == name).any(axis=1)]
     if own.empty:
-        raise ValueError(f"of: found {results.of!r}; expected the name of an item with an edge")
+        raise ValueError(
+            f"of: found {results.drawn_item!r}; expected the name of an item with an edge"
+        )
     partners = own["target"].where(own["source"] == name, own["source"]).unique()[:MAX_PARTNERS]
     turn = 2 * np.pi * np.arange(len(partners)) / len(partners)
     place = dict(zip(partners, zip(np.sin(turn), np.cos(turn), strict=True), strict=True))

@@ -35,9 +35,9 @@ def draw_figure(results: Results, name: str) -> Figure:
         raise ValueError(
             f"colour_by: found the figure {name}; expected one of {', '.join(sorted(by_sample))}"
         )
-    if bool(results.of) != (name == "regulator"):
+    if bool(results.drawn_item) != (name == "regulator"):
         raise ValueError(
-            f"of: found {results.of!r}; expected an item for the figure regulator alone"
+            f"of: found {results.drawn_item!r}; expected an item for the figure regulator alone"
         )
     drawn = made_of(results, figures[name])
     if drawn is None:

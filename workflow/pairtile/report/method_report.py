@@ -259,7 +259,7 @@ class Results:
     scores: dict[str, np.ndarray] | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     colour_by: str = ""
-    of: str = ""
+    drawn_item: str = ""
     read: dict[Callable[[Results], Any], Any] = field(default_factory=dict, repr=False)
     kept: object = field(default=None, repr=False)
     """What removes a temporary folder when it goes."""
@@ -302,7 +302,7 @@ class Results:
             A figure, a column or an item that there is not, or that these results do not allow.
         """
         draw = resolve_name("pairtile.report.make_figures:draw_figure")
-        drawn: Figure = draw(replace(self, colour_by=colour_by, of=of), name)
+        drawn: Figure = draw(replace(self, colour_by=colour_by, drawn_item=of), name)
         return drawn
 
     @cached_property
