@@ -100,13 +100,14 @@ Check = Callable[[dict[str, Any]], Checked]
 
 def test_check_shows_the_plan_and_leaves_nothing(check: Check, tmp_path: Path) -> None:
     before = {path.name for path in tmp_path.rglob("*")} | {"config.yaml"}
-    found = check({"net": {"chunks": 3, "score": "clr"}, "other": {}})
+    found = check({"net": {"chunks": 3, "score": "auto"}, "other": {}})
     assert found.code == 0
     for text in (
         "2 analyses",
         "genes kept: 60",
         "work: 1,770 pairs in 1 tile, 1 chunk, in two passes",
-        "score: clr (auto).",
+        "score: combined (auto).",
+        "score: auto took combined",
         "order 4, ranks (auto: ",
         "(start 3 s, report 2 s",
         "memory of a chunk",
