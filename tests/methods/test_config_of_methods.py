@@ -76,7 +76,6 @@ def test_defaults_in_the_schema_are_those_that_load(method: str) -> None:
 OTHERWISE = {
     "mirna_targets": {"estimator", "null"},
     "multimodal_correlation": {"conditions"},
-    "mutual_information": {"score"},
 }
 """Method -> keys for which its example recommends or shows something else."""
 

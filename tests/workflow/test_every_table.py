@@ -28,6 +28,7 @@ ORTHOLOGS = {"orthologs": "x.fa", "reference_species": "hsa", "species_tree": "x
 JOINED = {"mirna_expression": "x.tsv", "transcript_expression": "x.tsv", "null": {"shuffles": 100}}
 MOTION = {"topology": "x.pdb", "trajectories": ["x.xtc"], "estimator": {"kind": "gaussian"}}
 PATHS = {"paths": [["resid 1", "resid 5"]], "g_correlation_text": True, "compare": "other_motion"}
+DOMAINS = {"domains": {"whole": "protein"}}
 ANALYSES = {
     "edges": {"method": "mutual_information", **TABLE, **STAGES_OF_TABLES, **REGULATORS},
     "modes": {"method": "multimodal_correlation", **TABLE, **STAGES_OF_TABLES, **MODES},
@@ -41,7 +42,7 @@ ANALYSES = {
         **{"method": "mirna_targets", "mirnas": "x.fa", "transcripts": "x.fa"},
         **{**ORTHOLOGS, **JOINED, "gold_standard": "x.tsv", "estimator": {"seed_sites": True}},
     },
-    "motion": {"method": "trajectory_correlation", **MOTION, **PATHS},
+    "motion": {"method": "trajectory_correlation", **MOTION, **PATHS, **DOMAINS},
     "other_motion": {"method": "trajectory_correlation", **MOTION},
 }
 

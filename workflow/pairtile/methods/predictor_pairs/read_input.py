@@ -30,6 +30,7 @@ from pairtile.preprocess.samples import (
     read_arranged,
     read_samples,
 )
+from pairtile.runtime.record import doing
 
 message = messages_of(__package__)
 
@@ -191,6 +192,7 @@ def read_predictor_input(
     series = design = n_levels = None
     effects = config.preprocess.regress_out
     if config.levels is not None:
+        doing(f"read {config.levels}")
         table = with_symbols(
             read_expression(
                 config.levels,
