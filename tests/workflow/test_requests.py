@@ -157,6 +157,7 @@ def test_memory_grows_with_the_state_the_tile_and_the_threads() -> None:
             estimator={"bins": more.get("bins", 10), "order": 3},
             null={"permutations": more.get("permutations", "auto")},
             keep={"p_value": 1e-5},
+            score="clr",  # auto counts as what needs most until the table decides
         )
         z = np.broadcast_to(np.zeros(1), (genes, samples))
         state = {"z": z, "entropy_bits": np.ones(genes), "regulators": np.zeros(0, np.int32)}

@@ -77,7 +77,8 @@ def test_nothing_is_scored_before_all_analyses_are_sound_and_all_faults_are_name
     (tmp_path / "gold_standard.tsv").write_text("G01\tG03\n")
     third = run(tmp_path)
     assert third.code == 0, third.text
-    assert third.rules == {"network", "export", "report"}
+    # Analyses with other tables have a rule ``network`` of their own, by number.
+    assert {rule.split("_")[0] for rule in third.rules} == {"network", "export", "report"}
     # A new analysis, and another setting of one, run nothing of the others again.
     changed = sections["strangers"] | {"estimator": {"bins": 5}}
     write_config(tmp_path, sections | {"strangers": changed, "new": {"estimator": {"bins": 6}}})
