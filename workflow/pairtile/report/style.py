@@ -151,7 +151,8 @@ def save_figure(figure: Figure, folder: Path, name: str) -> bytes:
         figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
         figure.savefig(png, format="png", dpi=300, metadata={"Software": None})
         figure.set_layout_engine(layout)
-    small = _MARKS.sub(_with_one_style, svg.getvalue())
+    # Neither the style of each mark nor indentation: pages carry these files whole.
+    small = re.sub(rb"\n +<", b"\n<", _MARKS.sub(_with_one_style, svg.getvalue()))
     for suffix, content in ((".svg", small), (".png", png.getvalue())):
         with atomic_path(folder / f"{name}{suffix}") as temporary:
             temporary.write_bytes(content)
