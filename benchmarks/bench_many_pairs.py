@@ -43,7 +43,7 @@ from benchmarks.machine import MEASURED_MI, write
 SAMPLES, DRAWS = 1_000, 1_000_000
 
 CASES: dict[str, dict[str, Any]] = {
-    "all": {"keep": "all", "dpi": {"tolerance": 0.1}},
+    "all": {"score": "clr", "keep": "all", "dpi": {"tolerance": 0.1}},
     "clr": {"score": "clr", "keep": "auto", "dpi": {"tolerance": 0.1}},
     "every_pair": {"score": "clr", "keep": "all", "dpi": False},
     "both_ways": {"score": "target_z", "keep": "all", "dpi": False},
@@ -82,7 +82,7 @@ def measure(path: Path, genes: int, case: str) -> dict[str, Any]:
     ranked = network.PairScores(genes, config.ranked_by, None, lambda role: of_gamma)
     analysis: Any = SimpleNamespace(
         config=config,
-        state={"z": np.broadcast_to(0.0, (genes, SAMPLES))},
+        state={"z": np.broadcast_to(0.0, (genes, SAMPLES)), "shared_components": np.array(0)},
         device=choose("cpu"),
         null_of=Null.from_arrays,
         pair_scores=lambda scan: ranked,

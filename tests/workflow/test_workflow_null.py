@@ -38,7 +38,7 @@ def planned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_run_would_make_a_null_only_where_the_method_has_one(planned: Path) -> None:
     for name in (WITH, WITHOUT):
         would = run(planned, f"results/{name}/report.html", "-n").rules
-        assert {"chunk", "merge", "network", "report"} <= would
+        assert {"chunk", "merge", "report"} <= would
         assert ("null" in would) == (name == WITH)
 
 
