@@ -100,7 +100,7 @@ wheel: $(VENV)/.stamp
 
 # The commands of docs/install.md in clean environments, with these packages; linters of registries.
 test-install: $(VENV)/.stamp-test wheel
-	$(BIN)/python -m pytest -m install tests/workflow/test_install.py
+	$(BIN)/python -m pytest -m install tests/workflow/test_install.py tests/core/test_registries.py
 
 CONTAINER ?= podman
 IMAGE ?= ghcr.io/pairtile/pairtile
