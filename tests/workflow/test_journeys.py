@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import re
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +24,45 @@ NAMES = r"\b[A-Z]+:[A-Z]+\d+|\b(?:miR-|UTR|G|AT1G)\d+|q ≤ 0\.05|q at most 0\.0
 """Of items and limits, which have digits and are no claims."""
 
 
+FIRST_SECONDS, EVERY_SECONDS = 0.1, 0.25
+"""Of a clock that is twenty times as quick as that by which a line comes every five seconds."""
+
+Lines = list[tuple[float, str]]
+
+
 @pytest.fixture(scope="module", params=list(JOURNEYS))
-def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def run(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, Lines]:
+    """The results of one, and the lines of its log, each with the CPU seconds of this thread so
+    far: other work on the machine makes no line late."""
+    clock, lines = time.pthread_getcpuclockid(threading.get_ident()), []
+    heard = logging.Handler()
+    heard.emit = lambda record: lines.append((time.clock_gettime(clock), record.getMessage()))  # type: ignore[method-assign]
+    log = logging.getLogger("pairtile")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pairtile.runtime.record.FIRST_SECONDS", FIRST_SECONDS)
+        patch.setattr("pairtile.runtime.record.EVERY_SECONDS", EVERY_SECONDS)
+        patch.setattr(log, "level", logging.INFO)
+        log.addHandler(heard)
+        try:
+            return run_journey(tmp_path_factory.mktemp(request.param), request.param), lines
+        finally:
+            log.removeHandler(heard)
+
+
+@pytest.fixture(scope="module")
+def folder(run: tuple[Path, Lines]) -> Path:
     """The results of one."""
-    return run_journey(tmp_path_factory.mktemp(request.param), request.param)
+    return run[0]
+
+
+def test_no_step_is_silent(run: tuple[Path, Lines]) -> None:
+    """Not even a library that keeps Python's lock: a line comes within two intervals."""
+    times = np.array([seconds for seconds, _ in run[1]])
+    assert any("so far" in line for _, line in run[1])
+    latest = int(np.argmax(np.diff(times)))
+    assert np.diff(times)[latest] <= 2 * EVERY_SECONDS, run[1][latest : latest + 2]
 
 
 def numbers_in(value: Any) -> list[float]:
