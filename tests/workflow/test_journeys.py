@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from browser_page import CHROMIUM, Page, resize
+from browser_page import CHROMIUM, Page, drawn_samples, resize
 from journeys import JOURNEYS, run_journey
 from pairtile.runtime.files import read_json
 from report_pages import read_page
@@ -224,3 +224,38 @@ def test_pairs_that_differ_lead_to_their_samples_by_group(folder: Path, page: Pa
     assert page.ask("document.querySelector('#evidence select option').text") == "condition"
     legend = page.ask("document.querySelector('#evidence figure .legend').innerText")
     assert legend.split() == ["control", "treated"]
+
+
+# Rows of the tables of tests: the address of what each compares, and its cells.
+TESTED = """[...testRows].map(([address, {row}]) =>
+  [decodeURIComponent(address), [...row.cells].map((cell) => cell.textContent.trim())])"""
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH")
+def test_rows_of_tests_lead_to_the_samples_that_they_compare(folder: Path, page: Page) -> None:
+    page.open((folder / "report.html").as_uri())
+    tested = page.ask(TESTED) if (folder / "modules.tsv").is_file() else []
+    if not tested:
+        pytest.skip("tests no modules")
+    profiles = {
+        "eigengene of module": pd.read_csv(folder / "eigengenes.tsv", sep="\t", index_col=0),
+        "activity of": pd.read_csv(folder / "activity.tsv", sep="\t", index_col=0),
+    }
+    for words, file in zip(profiles, ("module_traits.tsv", "activity_tests.tsv"), strict=True):
+        found = [address for address, _ in tested if address.startswith(f"#pair={words}")]
+        assert len(found) == len(pd.read_csv(folder / file, sep="\t"))
+        name = found[0].removeprefix(f"#pair={words} ").partition(",")[0]
+        values = profiles[words].rename(str).loc[name].sort_values().to_numpy()
+        page.ask(f"document.querySelector('main td a[href=\"{found[0].replace(' ', '%20')}\"]').click()")
+        drawn = sorted(y for _, y in drawn_samples(page))
+        np.testing.assert_allclose(drawn, values, atol=2e-3 * np.ptp(values))
+    if not (folder / "enrichment.tsv").is_file():
+        return
+    address, cells = next((a, c) for a, c in tested if a.startswith("#genes="))
+    page.ask(f"document.querySelector('main td a[href=\"{address}\"]').click()")
+    panel = page.ask("document.getElementById('evidence').innerText")
+    assert {name for name in address.removeprefix("#genes=").split(",")} <= set(re.findall(r"\w+", panel))
+    assert cells[2] in panel
+    # The drawing shows these genes, and the edges to them.
+    assert page.ask("document.getElementById('network-canvas').dataset.chosen") == address[7:]
