@@ -247,7 +247,9 @@ def test_rows_of_tests_lead_to_the_samples_that_they_compare(folder: Path, page:
         assert len(found) == len(pd.read_csv(folder / file, sep="\t"))
         name = found[0].removeprefix(f"#pair={words} ").partition(",")[0]
         values = profiles[words].rename(str).loc[name].sort_values().to_numpy()
-        page.ask(f"document.querySelector('main td a[href=\"{found[0].replace(' ', '%20')}\"]').click()")
+        page.ask(
+            f"document.querySelector('main td a[href=\"{found[0].replace(' ', '%20')}\"]').click()"
+        )
         drawn = sorted(y for _, y in drawn_samples(page))
         np.testing.assert_allclose(drawn, values, atol=2e-3 * np.ptp(values))
     if not (folder / "enrichment.tsv").is_file():
@@ -255,7 +257,7 @@ def test_rows_of_tests_lead_to_the_samples_that_they_compare(folder: Path, page:
     address, cells = next((a, c) for a, c in tested if a.startswith("#genes="))
     page.ask(f"document.querySelector('main td a[href=\"{address}\"]').click()")
     panel = page.ask("document.getElementById('evidence').innerText")
-    assert {name for name in address.removeprefix("#genes=").split(",")} <= set(re.findall(r"\w+", panel))
+    assert set(address.removeprefix("#genes=").split(",")) <= set(re.findall(r"\w+", panel))
     assert cells[2] in panel
     # The drawing shows these genes, and the edges to them.
     assert page.ask("document.getElementById('network-canvas').dataset.chosen") == address[7:]

@@ -41,13 +41,6 @@ PROFILES = {
 """Tables of tests of a profile (a number for each sample) with an annotation: the file of the
 profiles, the columns that name profile and annotation, and what the page calls the profile."""
 
-TESTS = [
-    *((file.partition(".")[0], *columns) for file, (_, *columns) in PROFILES.items()),
-    ("enrichment", "list", "gene set", ""),
-]
-"""Tables whose rows lead to what they compare, with headings: the second is where the link stands.
-Of ``enrichment`` these are the genes that it names, and the regulator whose targets they are."""
-
 State: TypeAlias = Mapping[str, NDArray[np.generic]]
 Rows: TypeAlias = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.generic]]
 """Items (numbers among those that were kept) and samples -> values, float (items, samples), NaN
@@ -134,7 +127,11 @@ def evidence_section(
                     "structure": stem.upper() if entry else "",
                     "samples": None if found is None else _packed_pairs(results, found),
                     "profiles": _packed_profiles(results),
-                    "tests": TESTS,
+                    # Table, two headings (a link stands in the second), words for the first.
+                    "tests": [
+                        *((file.partition(".")[0], *t) for file, (_, *t) in PROFILES.items()),
+                        ("enrichment", "list", "gene set", ""),
+                    ],
                 }
             },
             scripts=(
@@ -203,7 +200,7 @@ def _packed_samples(
     room = MAX_BYTES // max(len(columns) * (1 + len(samples.sources)), 1)
     width = 2 if 2 * len(names) <= room else 1
     items, rows = names[: room // width], rows[: room // width]
-    packed: dict[str, object] = {
+    return {
         "n": len(columns),
         "total": samples.n,
         "label": samples.label,
@@ -216,8 +213,7 @@ def _packed_samples(
         "sources": {
             lag: _packed(read(rows, columns), width) for lag, read in samples.sources.items()
         },
-    }
-    return packed, columns
+    }, columns
 
 
 def _packed(values: NDArray[np.generic], width: int) -> dict[str, object]:
