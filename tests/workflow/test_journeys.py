@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from browser_page import CHROMIUM, Page, drawn_samples, resize
+from browser_page import CHROMIUM, Page, resize
 from journeys import JOURNEYS, run_journey
 from pairtile.runtime.files import read_json
 from report_pages import read_page
@@ -250,7 +250,10 @@ def test_rows_of_tests_lead_to_the_samples_that_they_compare(folder: Path, page:
         page.ask(
             f"document.querySelector('main td a[href=\"{found[0].replace(' ', '%20')}\"]').click()"
         )
-        drawn = sorted(y for _, y in drawn_samples(page))
+        titles = page.ask(
+            "[...document.querySelectorAll('#evidence circle')].map((c) => c.textContent)"
+        )
+        drawn = sorted(float(title.rpartition(" ")[2]) for title in titles)
         np.testing.assert_allclose(drawn, values, atol=2e-3 * np.ptp(values))
     if not (folder / "enrichment.tsv").is_file():
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -18,9 +17,7 @@ def empty_table(package: str, file: str) -> pd.DataFrame:
     )
 
 
-def read_result_table(
-    path: Path, package: str, columns: Sequence[int] | None = None
-) -> pd.DataFrame:
+def read_result_table(path: Path, package: str, columns: list[int] | None = None) -> pd.DataFrame:
     """A ``.tsv`` that the method of ``package`` wrote, or only the ``columns`` of these numbers:
     text is text, whatever it looks like (a gene may be called NA or 1e5), and only numbers can be
     missing.

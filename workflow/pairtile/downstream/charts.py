@@ -154,7 +154,7 @@ def activity_figure(results: Results) -> Drawn:
     needed((results.folder / "activity.tsv").is_file())
     tests = results.labelled(results.table("activity_tests.tsv", __package__), ["regulator"])
     n_samples = len(open_state(results.folder / "values")["samples"])
-    columns = [0, *(evenly_spaced(n_samples, MAX_COLUMNS) + 1)]
+    columns = [0, *(evenly_spaced(n_samples, MAX_COLUMNS) + 1).tolist()]
     activity = results.table("activity.tsv", __package__, columns).set_index("regulator")
     tested = tests.loc[tests["q_value"] <= Q_VALUE, "regulator"].drop_duplicates()
     order = tested if len(tested) else activity.std(axis=1).astype(float).nlargest(SHOWN).index

@@ -291,11 +291,10 @@ def time_courses(
     The figure; and how many samples it shows, of how many, for its caption.
     """
     drawn = drawn_series(series)
+    gapped = np.concatenate([[*part, -1] for part in drawn])[:-1]  # a gap between two courses
+    steps = np.arange(1, gapped.size + 1)
     figure, axes = figure_of_panels(len(panels), min(2, len(panels)), width=4.8, height=2.7)
     for ax, courses in zip(axes, panels, strict=True):
-        # With a gap between two courses.
-        gapped = np.concatenate([[*part, -1] for part in drawn])[:-1]
-        steps = np.arange(1, gapped.size + 1)
         curves = {
             name: (steps, np.append(np.asarray(values), np.nan)[gapped])
             for name, values in courses.items()

@@ -3,7 +3,7 @@ results that it is given."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -317,9 +317,7 @@ class Results:
         names = self.items.loc[self.items["kept"].astype(bool), "name"]
         return {str(name): row for row, name in enumerate(names)}
 
-    def table(
-        self, file: str, package: str = "", columns: Sequence[int] | None = None
-    ) -> pd.DataFrame:
+    def table(self, file: str, package: str = "", columns: list[int] | None = None) -> pd.DataFrame:
         """A table that the method (or ``package``) wrote, or only the ``columns`` of these numbers;
         without rows where it was not written.
 

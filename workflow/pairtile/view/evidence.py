@@ -177,7 +177,9 @@ def _packed_profiles(results: Results) -> dict[str, object] | None:
 
     def values(rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.generic]:
         tables = [
-            results.table(file, PACKAGE, [0, *(columns + 1)]).set_index(name).rename(words.format)
+            results.table(file, PACKAGE, [0, *(columns + 1).tolist()])
+            .set_index(name)
+            .rename(words.format)
             for file, name, _, words in PROFILES.values()
             if (folder / file).is_file()
         ]
