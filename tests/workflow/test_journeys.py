@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from browser_page import CHROMIUM, Page, resize
+from browser_page import CHROMIUM, Page, axe_violations, resize
 from journeys import JOURNEYS, run_journey
 from pairtile.runtime.files import read_json
 from report_pages import read_page
@@ -205,6 +205,7 @@ def test_nothing_is_cut_or_broken_at_any_width(folder: Path, page: Page) -> None
         assert page.ask(CUT) == []
         assert page.ask(BROKEN) == []
     assert page.complaints == []
+    assert axe_violations(page) == []
     page.ask(HIDE)
     assert page.ask(CUT) != []
 
@@ -262,5 +263,6 @@ def test_rows_of_tests_lead_to_the_samples_that_they_compare(folder: Path, page:
     panel = page.ask("document.getElementById('evidence').innerText")
     assert set(address.removeprefix("#genes=").split(",")) <= set(re.findall(r"\w+", panel))
     assert cells[2] in panel
+    assert axe_violations(page) == []
     # The drawing shows these genes, and the edges to them.
     assert page.ask("document.getElementById('network-canvas').dataset.chosen") == address[7:]

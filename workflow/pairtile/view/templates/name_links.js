@@ -25,7 +25,7 @@ const testRows = new Map(); // address of what is compared -> title, headings an
     }
   }
   const drawn = new Set(networkData.modules.map(([number]) => String(number)));
-  for (const table of document.querySelectorAll("main table.data:not(#differential-hubs-table)")) {
+  for (const table of document.querySelectorAll("main table.data:not([data-save='differential_hubs'])")) {
     const column = [...table.tHead.rows[0].cells].findIndex((cell) => cell.textContent.trim() === networkData.word);
     for (const { cells } of column < 0 ? [] : table.tBodies[0].rows) {
       const number = cells[column].textContent.trim();
@@ -65,7 +65,7 @@ const testRows = new Map(); // address of what is compared -> title, headings an
     }
     const walker = document.createTreeWalker(row, NodeFilter.SHOW_TEXT);
     const texts = [];
-    while (walker.nextNode()) if (!walker.currentNode.parentElement.closest("a, pre")) texts.push(walker.currentNode);
+    while (walker.nextNode()) if (!walker.currentNode.parentElement.closest("a, pre, summary")) texts.push(walker.currentNode);
     texts.forEach(link);
   }
 }

@@ -119,9 +119,10 @@ function sampleDrawing(data) {
     return figure;
   }
 
-  // The drawings of a pair of names; `edges`: its rows of the table, for their lag and their modes.
+  // The drawings of a pair of names; `edges`: its rows of the table, for their lag and their modes;
+  // `cells`: the texts of these rows: an annotation that they begin with colours the samples first.
   // Null where the page does not carry its values.
-  function pair(names, edges) {
+  function pair(names, edges, cells) {
     const rows = names.map((name) => rowOf.get(name));
     if (rows.includes(undefined)) return null;
     const lag = data.lags?.[edges[0]];
@@ -130,6 +131,7 @@ function sampleDrawing(data) {
     const [drawing, choice, label] = ["div", "select", "label"].map((name) => document.createElement(name));
     const ways = colourings(edges);
     choice.append(...ways.map(({ heading }, k) => new Option(heading, k)));
+    choice.selectedIndex = Math.max(0, ways.findIndex(({ heading }) => cells.some((cell) => `${cell} `.startsWith(`${heading} `))));
     const draw = () => {
       const way = ways[choice.value] ?? { colour: () => pageColour("node"), legend: [] };
       drawing.replaceChildren(scatter(x, y, names, way.colour), list(way.legend));
