@@ -165,7 +165,6 @@ def _packed_pairs(results: Results, samples: Samples) -> dict[str, object]:
 
 def _packed_profiles(results: Results) -> dict[str, object] | None:
     """The samples behind rows of ``PROFILES``, the surest first; None without such a table."""
-    folder = results.folder
     asked: list[tuple[str, str]] = []
     for file, (_, name, by, words) in PROFILES.items():
         tests = results.labelled(results.table(file, PACKAGE), ["regulator"])
@@ -173,7 +172,8 @@ def _packed_profiles(results: Results) -> dict[str, object] | None:
         asked += zip(map(words.format, tests[name]), tests[by], strict=True)
     if not asked:
         return None
-    items, given = list(dict.fromkeys(item for item, _ in asked)), open_state(folder / "values")
+    items = list(dict.fromkeys(item for item, _ in asked))
+    given = open_state(results.folder / "values")
 
     def values(rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.generic]:
         tables = [
@@ -181,13 +181,14 @@ def _packed_profiles(results: Results) -> dict[str, object] | None:
             .set_index(name)
             .rename(words.format)
             for file, name, _, words in PROFILES.values()
-            if (folder / file).is_file()
+            if (results.folder / file).is_file()
         ]
-        return pd.concat(tables).loc[[items[row] for row in rows]].to_numpy()
+        found = pd.concat([table for table in tables if len(table)])
+        return found.loc[[items[row] for row in rows]].to_numpy()
 
     cells = dict(zip(given["columns"].tolist(), given["cells"], strict=True))
-    n, names = len(given["samples"]), given["samples"]
-    shown = Samples(n, values, "", names=names, groups={by: cells[by] for _, by in asked})
+    samples, groups = given["samples"], {by: cells[by] for _, by in asked}
+    shown = Samples(len(samples), values, "", names=samples, groups=groups)
     return _packed_samples(shown, items, np.arange(len(items)))[0]
 
 

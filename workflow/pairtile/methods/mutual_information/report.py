@@ -48,9 +48,11 @@ TEXT = MethodText(
 
 def samples(results: Results, state: State) -> Samples:
     """What scores were made from: ranks, or values, scaled to the splines."""
-    label = f"{'Ranks' if state['by_rank'].all() else 'Values'}, scaled"
-    sources = {results.parameters["lag"]: state["z_source"]} if "z_source" in state else {}
-    return table_samples(results, state, state["z"], label, sources)
+    values = "Ranks" if state["by_rank"].all() else "Values"
+    return table_samples(
+        results, state, state["z"], f"{values}, scaled",
+        {results.parameters["lag"]: state["z_source"]} if "z_source" in state else {},
+    )  # fmt: skip
 
 
 REPORT = MethodReport(

@@ -214,9 +214,12 @@ def numbers(results: Results) -> dict[str, object]:
     """What ``text.md.j2`` shows: of the best set of each target, of ties, chance and IMP; of
     transfer entropy what the network holds."""
     if is_transfer(results):
-        lags = results.network["lag"].value_counts().sort_index()
-        tested = results.network["p_value"].notna().any()
-        return {"transfer": True, "lags": [*lags.items()], "tested": tested}
+        edges = results.network
+        return {
+            "transfer": True,
+            "lags": [*edges["lag"].value_counts().sort_index().items()],
+            "tested": edges["p_value"].notna().any(),
+        }
     found = results.cached(predictor_results)
     estimator = results.parameters.get("estimator") or {}
     best, size = found.best, int(estimator.get("cardinality", 2))
@@ -298,8 +301,9 @@ def samples(results: Results, state: State) -> Samples:
     target, lags = state["target_samples"], np.atleast_1d(results.parameters["lag"]).tolist()
     read = zip(lags, np.atleast_2d(state["source_samples"]), strict=True)
     sources = {lag: state["values"][:, source] for lag, source in read if lag}
-    values = state["values"][:, target]
-    shown = table_samples(results, state, values, "Values before they were levels", sources)
+    shown = table_samples(
+        results, state, state["values"][:, target], "Values before they were levels", sources
+    )
     several = len(np.unique(state["series"])) > 1 or sources
     return replace(shown, series=state["series"][target] if several else None)
 
