@@ -171,6 +171,9 @@ def test_no_table_is_cut_without_saying_so(folder: Path) -> None:
     if edges is not None:
         assert f"All {len(files['network.parquet']):,} " in edges.text_content()
     assert seen or edges is not None
+    named = page.xpath("//section[@id='files']//th/a/@href")
+    assert named
+    assert [name for name in named if not (folder / name).is_file()] == []
 
 
 # Text that its box hides, and what reaches beyond the page and cannot be scrolled to.
