@@ -76,7 +76,8 @@
     const names = (found.length ? edges[found[0]].slice(0, 2) : pair).map(nameOf);
     title.replaceChildren(chooser([names[0]], names[0]), directed ? " → " : " – ", chooser([names[1]], names[1]));
     const rows = found.length ? rowsOf(found) : element("p", `No ${data.edge} of the table joins the two.`);
-    const figure = drawPair && drawPair(names, found, [...rows.querySelectorAll("td")].map((cell) => cell.textContent));
+    const cells = found.length === 1 ? [...rows.querySelectorAll("td")].map((cell) => cell.textContent) : [];
+    const figure = drawPair && drawPair(names, found, cells);
     const without = `The page carries the values of the ${evidenceItems.length} ${data.item}s of the strongest ${data.edge}s: pairtile view results/${data.folder} shows those of every pair.`;
     body.replaceChildren(
       ...(figure ? [figure] : data.samples ? [element("p", without)] : []),

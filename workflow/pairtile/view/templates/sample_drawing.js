@@ -120,7 +120,7 @@ function sampleDrawing(data) {
   }
 
   // The drawings of a pair of names; `edges`: its rows of the table, for their lag and their modes;
-  // `cells`: the texts of these rows: an annotation that they begin with colours the samples first.
+  // `cells`: the texts of one such row: an annotation that they begin with colours the samples first.
   // Null where the page does not carry its values.
   function pair(names, edges, cells) {
     const rows = names.map((name) => rowOf.get(name));
