@@ -126,14 +126,22 @@ def test_samples_are_coloured_by_labels_and_by_numbers_on_a_scale() -> None:
     assert np.isnan(numbers[39])
 
 
-def test_annotations_of_other_samples_are_left_out(tmp_path: Path) -> None:
-    """With a lag values are of fewer samples than annotations."""
+def test_names_and_annotations_are_those_of_the_samples_of_the_values(tmp_path: Path) -> None:
+    """With a lag values are of fewer samples than annotations; where it is not known of which, they
+    have none."""
     edges = pd.DataFrame({"source": ["a"], "target": ["b"], "mi_bits": [1.0]})
     given = {"columns": np.array(["heat"]), "cells": np.array([["yes", "no", "no"]])}
     write_state(tmp_path / "values", given)
     kept = results(tmp_path, edges, ["a", "b"])
     assert set(table_samples(kept, {}, np.zeros((2, 3)), "values").groups) == {"heat"}
-    assert not table_samples(kept, {}, np.zeros((2, 2)), "values").groups
+    state, values = {"quality_samples": np.array(["s0", "s1", "s2"])}, np.zeros((2, 2))
+    unknown = table_samples(kept, state, values, "values")
+    assert unknown.names is None
+    assert not unknown.groups
+    later = table_samples(kept, state, values, "values", at=np.array([0, 2]))
+    assert later.names is not None
+    assert later.names.tolist() == ["s0", "s2"]
+    assert [*later.groups["heat"]] == ["yes", "no"]
 
 
 def test_without_a_state_the_panel_has_no_samples(tmp_path: Path) -> None:

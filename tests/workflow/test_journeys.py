@@ -217,6 +217,11 @@ def test_nothing_is_cut_or_broken_at_any_width(folder: Path, page: Page) -> None
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH")
 def test_pairs_that_differ_lead_to_their_samples_by_group(folder: Path, page: Page) -> None:
     page.open((folder / "report.html").as_uri())
+    chosen = "document.querySelector('#evidence select').selectedOptions[0].text"
+    if (folder / "condition_networks.tsv").is_file():
+        page.ask("document.querySelector('.first-rows td:nth-child(3) a').click()")
+        conditions = pd.read_csv(folder / "condition_networks.tsv", sep="\t")["condition"]
+        assert page.ask(chosen) == conditions[0]
     if not (folder / "differential.tsv").is_file():
         pytest.skip("compares no groups")
     first = pd.read_csv(folder / "differential.tsv", sep="\t").iloc[0]
@@ -225,7 +230,7 @@ def test_pairs_that_differ_lead_to_their_samples_by_group(folder: Path, page: Pa
     assert page.ask("decodeURIComponent(location.hash)") == f"#pair={','.join(ends)}"
     n = len(pd.read_csv(folder.parents[1] / "samples.tsv", sep="\t"))
     assert page.ask("document.querySelectorAll('#evidence circle').length") == n
-    assert page.ask("document.querySelector('#evidence select option').text") == "condition"
+    assert page.ask(chosen) == "condition"
     legend = page.ask("document.querySelector('#evidence figure .legend').innerText")
     assert legend.split() == ["control", "treated"]
 

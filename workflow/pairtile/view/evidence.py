@@ -75,10 +75,11 @@ def table_samples(
     label: str,
     sources: Mapping[int, NDArray[np.generic]] | None = None,
     groups: Mapping[str, Iterable[object]] | None = None,
+    at: NDArray[np.integer] | slice = slice(None),
 ) -> Samples:
     """The samples of a table: ``values``, and ``sources`` by lag, (items, samples), coloured by
     ``groups``, the batch or series, and every annotation of ``values/``, where the analysis has
-    them."""
+    them. at : the samples of the table that these are, where they are not all of it."""
     n, known = values.shape[1], dict(groups or {})
     stated = results.parameters.get("samples") or {}
     compared = (results.parameters.get("differential") or {}).get("label")
@@ -89,13 +90,15 @@ def table_samples(
         given = open_state(results.folder / "values")
         cells = dict(zip(given["columns"].tolist(), given["cells"], strict=True))
         known = ({compared: cells[compared]} if compared else {}) | known | cells
+    taken = {name: np.array([*labels], dtype=object)[at] for name, labels in known.items()}
+    names = state["quality_samples"][at] if "quality_samples" in state else np.empty(0)
     return Samples(
         n,
         partial(copy_rows, values),
         label,
         {lag: partial(copy_rows, rows) for lag, rows in (sources or {}).items()},
-        state.get("quality_samples"),
-        {name: labels for name, labels in known.items() if len(list(labels)) == n},
+        names if len(names) == n else None,  # with a lag values may be of fewer samples
+        {name: labels for name, labels in taken.items() if len(labels) == n},
         state.get("sample_series"),
     )
 

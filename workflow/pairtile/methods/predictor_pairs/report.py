@@ -302,8 +302,9 @@ def samples(results: Results, state: State) -> Samples:
     read = zip(lags, np.atleast_2d(state["source_samples"]), strict=True)
     sources = {lag: state["values"][:, source] for lag, source in read if lag}
     shown = table_samples(
-        results, state, state["values"][:, target], "Values before they were levels", sources
-    )
+        results, state, state["values"][:, target], "Values before they were levels", sources,
+        at=target,
+    )  # fmt: skip
     several = len(np.unique(state["series"])) > 1 or sources
     return replace(shown, series=state["series"][target] if several else None)
 
