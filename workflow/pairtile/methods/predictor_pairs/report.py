@@ -303,7 +303,7 @@ def samples(results: Results, state: State) -> Samples:
     sources = {lag: state["values"][:, source] for lag, source in read if lag}
     shown = table_samples(
         results, state, state["values"][:, target], "Values before they were levels", sources,
-        at=target,
+        at=np.asarray(target, dtype=np.int64),
     )  # fmt: skip
     several = len(np.unique(state["series"])) > 1 or sources
     return replace(shown, series=state["series"][target] if several else None)
