@@ -15,13 +15,13 @@ PACKAGE = ROOT / "workflow/pairtile"
 # go down. Write the new one when there are fewer.
 MAX_PACKAGE = 45158
 CORE = ("engine", "declare", "config", "io", "preprocess", "report", "steps", "runtime", "api")
-MAX_CORE = 13369
+MAX_CORE = 13365
 MAX_OF_METHODS = {  # without their kernels
     "mirna_targets": 4871,
     "multimodal_correlation": 3779,
     "mutual_information": 2696,
     "predictor_pairs": 2859,
-    "trajectory_correlation": 5311,
+    "trajectory_correlation": 5303,
 }
 
 # These, too, only ever go down.

@@ -22,7 +22,8 @@ from pairtile.view.evidence import (
     Samples,
     _groups,
     _packed,
-    _packed_samples,
+    _packed_pairs,
+    _packed_profiles,
     evidence_section,
     table_samples,
 )
@@ -73,7 +74,7 @@ def test_a_page_never_carries_more_than_it_may(
     edges = pd.DataFrame({"source": names[:-1], "target": names[1:]})
     edges["mi_bits"] = np.linspace(1.0, 0.5, len(edges))
     values = random.normal(size=(n_items, n_samples))
-    found = _packed_samples(
+    found = _packed_pairs(
         results(tmp_path, edges, names),
         Samples(n_samples, lambda rows, columns: values[rows][:, columns], "values"),
     )
@@ -97,7 +98,7 @@ def test_samples_of_a_course_stand_together_in_their_order(tmp_path: Path) -> No
         "quality_samples": np.array(list("ABCDEF")),
     }
     kept = results(tmp_path, edges, ["a", "b"])
-    found = _packed_samples(kept, table_samples(kept, state, values, "values"))
+    found = _packed_pairs(kept, table_samples(kept, state, values, "values"))
     assert found["names"] == list("BDEACF")
     assert found["series"] == [0, 0, 0, 1, 1, 1]
     block = found["values"]
@@ -125,14 +126,22 @@ def test_samples_are_coloured_by_labels_and_by_numbers_on_a_scale() -> None:
     assert np.isnan(numbers[39])
 
 
-def test_annotations_of_other_samples_are_left_out(tmp_path: Path) -> None:
-    """With a lag values are of fewer samples than annotations."""
+def test_names_and_annotations_are_those_of_the_samples_of_the_values(tmp_path: Path) -> None:
+    """With a lag values are of fewer samples than annotations; where it is not known of which, they
+    have none."""
     edges = pd.DataFrame({"source": ["a"], "target": ["b"], "mi_bits": [1.0]})
     given = {"columns": np.array(["heat"]), "cells": np.array([["yes", "no", "no"]])}
     write_state(tmp_path / "values", given)
     kept = results(tmp_path, edges, ["a", "b"])
     assert set(table_samples(kept, {}, np.zeros((2, 3)), "values").groups) == {"heat"}
-    assert not table_samples(kept, {}, np.zeros((2, 2)), "values").groups
+    state, values = {"quality_samples": np.array(["s0", "s1", "s2"])}, np.zeros((2, 2))
+    unknown = table_samples(kept, state, values, "values")
+    assert unknown.names is None
+    assert not unknown.groups
+    later = table_samples(kept, state, values, "values", at=np.array([0, 2]))
+    assert later.names is not None
+    assert later.names.tolist() == ["s0", "s2"]
+    assert [*later.groups["heat"]] == ["yes", "no"]
 
 
 def test_without_a_state_the_panel_has_no_samples(tmp_path: Path) -> None:
@@ -140,3 +149,32 @@ def test_without_a_state_the_panel_has_no_samples(tmp_path: Path) -> None:
     section = evidence_section(lambda results, state: pytest.fail("asked"))(found, [])
     assert section is not None
     assert section.values["data"]["samples"] is None
+
+
+def test_profiles_come_from_their_files_those_of_the_surest_rows_first(tmp_path: Path) -> None:
+    samples = np.array(["s1", "s2", "s3"])
+    cells = np.array([["no", "yes", "no"], ["1", "2", "3"], ["x", "x", "y"]])
+    given = {"samples": samples, "columns": np.array(["drug", "age", "asked by no row"])}
+    write_state(tmp_path / "values", {**given, "cells": cells})
+    numbers = {"eigengenes": [[0.5, 0.1, -0.6], [0.0, 0.7, -0.7]], "activity": [[3.0, 1.0, 2.0]]}
+    tests = {
+        "module_traits": {"module": [1, 1, 2], "trait": ["drug", "age", "drug"]},
+        "activity_tests": {"regulator": ["ENSG1"], "label": ["drug"]},
+    }
+    for (file, rows), names in zip(numbers.items(), ([1, 2], ["TP53"]), strict=True):
+        table = pd.DataFrame(rows, pd.Index(names), samples)
+        name = "module" if file == "eigengenes" else "regulator"
+        table.to_csv(tmp_path / f"{file}.tsv", sep="\t", index_label=name)
+    for file, names in tests.items():
+        extra = ["labels", "units", "correlation", "means", "targets", "effect", "viper_p_value"]
+        table = pd.DataFrame(names).assign(**dict.fromkeys(extra, ""), p_value=0.5)
+        q = [0.9, 0.8, 0.1][: len(table)]
+        table.assign(q_value=q).to_csv(tmp_path / f"{file}.tsv", sep="\t", index=False)
+    kept = results(tmp_path, pd.DataFrame({"source": ["a"], "target": ["b"]}), ["a", "b"])
+    kept.labels = {"ENSG1": "TP53"}
+    found = _packed_profiles(kept)
+    assert found is not None
+    assert found["items"] == ["eigengene of module 2", "eigengene of module 1", "activity of TP53"]
+    assert [group["heading"] for group in found["groups"]] == ["drug", "age"]  # type: ignore[attr-defined]
+    expected = [numbers["eigengenes"][1], numbers["eigengenes"][0], *numbers["activity"]]
+    np.testing.assert_allclose(unpacked(found["values"], 2, 3), expected, atol=1e-4)  # type: ignore[arg-type]

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import axe_core_python
 import lxml.html
 import matplotlib.image
 import numpy as np
@@ -177,6 +178,17 @@ def browser(profile: Path, *flags: str) -> Iterator[Page]:
         running.wait(timeout=30)
         os.close(ours_out)
         os.close(ours_in)
+
+
+AXE = Path(axe_core_python.__file__).parent / "axe.min.js"
+VIOLATIONS = """axe.run(document).then((r) => r.violations.map(
+  (v) => [v.id, v.nodes.map((n) => n.html.slice(0, 100))]))"""
+
+
+def axe_violations(page: Page) -> list[tuple[str, list[str]]]:
+    """Rules of axe that the page breaks as it is shown now, and where."""
+    page.ask(f"{AXE.read_text(encoding='utf-8')};0")
+    return [(rule, places) for rule, places in page.ask(VIOLATIONS)]
 
 
 EDGE, BEYOND = {"width": 10, "height": 100_000}, {"captureBeyondViewport": True}

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from browser_page import CHROMIUM, Page, resize
+from browser_page import CHROMIUM, Page, axe_violations, resize
 from journeys import JOURNEYS, run_journey
 from pairtile.runtime.files import read_json
 from report_pages import read_page
@@ -209,6 +209,9 @@ def test_no_table_is_cut_without_saying_so(folder: Path) -> None:
     if edges is not None:
         assert f"All {len(files['network.parquet']):,} " in edges.text_content()
     assert seen or edges is not None
+    named = page.xpath("//section[@id='files']//th/a/@href")
+    assert named
+    assert [name for name in named if not (folder / name).is_file()] == []
 
 
 # Text that its box hides, and what reaches beyond the page and cannot be scrolled to.
@@ -243,6 +246,7 @@ def test_nothing_is_cut_or_broken_at_any_width(folder: Path, page: Page) -> None
         assert page.ask(CUT) == []
         assert page.ask(BROKEN) == []
     assert page.complaints == []
+    assert axe_violations(page) == []
     page.ask(HIDE)
     assert page.ask(CUT) != []
 
@@ -251,6 +255,11 @@ def test_nothing_is_cut_or_broken_at_any_width(folder: Path, page: Page) -> None
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH")
 def test_pairs_that_differ_lead_to_their_samples_by_group(folder: Path, page: Page) -> None:
     page.open((folder / "report.html").as_uri())
+    chosen = "document.querySelector('#evidence select').selectedOptions[0].text"
+    if (folder / "condition_networks.tsv").is_file():
+        page.ask("document.querySelector('.first-rows td:nth-child(3) a').click()")
+        conditions = pd.read_csv(folder / "condition_networks.tsv", sep="\t")["condition"]
+        assert page.ask(chosen) == conditions[0]
     if not (folder / "differential.tsv").is_file():
         pytest.skip("compares no groups")
     first = pd.read_csv(folder / "differential.tsv", sep="\t").iloc[0]
@@ -259,6 +268,47 @@ def test_pairs_that_differ_lead_to_their_samples_by_group(folder: Path, page: Pa
     assert page.ask("decodeURIComponent(location.hash)") == f"#pair={','.join(ends)}"
     n = len(pd.read_csv(folder.parents[1] / "samples.tsv", sep="\t"))
     assert page.ask("document.querySelectorAll('#evidence circle').length") == n
-    assert page.ask("document.querySelector('#evidence select option').text") == "condition"
+    assert page.ask(chosen) == "condition"
     legend = page.ask("document.querySelector('#evidence figure .legend').innerText")
     assert legend.split() == ["control", "treated"]
+
+
+# Rows of the tables of tests: the address of what each compares, and its cells.
+TESTED = """[...testRows].map(([address, {row}]) =>
+  [decodeURIComponent(address), [...row.cells].map((cell) => cell.textContent.trim())])"""
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH")
+def test_rows_of_tests_lead_to_the_samples_that_they_compare(folder: Path, page: Page) -> None:
+    page.open((folder / "report.html").as_uri())
+    tested = page.ask(TESTED) if (folder / "modules.tsv").is_file() else []
+    if not tested:
+        pytest.skip("tests no modules")
+    profiles = {
+        "eigengene of module": pd.read_csv(folder / "eigengenes.tsv", sep="\t", index_col=0),
+        "activity of": pd.read_csv(folder / "activity.tsv", sep="\t", index_col=0),
+    }
+    for words, file in zip(profiles, ("module_traits.tsv", "activity_tests.tsv"), strict=True):
+        found = [address for address, _ in tested if address.startswith(f"#pair={words}")]
+        assert len(found) == len(pd.read_csv(folder / file, sep="\t"))
+        name = found[0].removeprefix(f"#pair={words} ").partition(",")[0]
+        values = profiles[words].rename(str).loc[name].sort_values().to_numpy()
+        page.ask(
+            f"document.querySelector('main td a[href=\"{found[0].replace(' ', '%20')}\"]').click()"
+        )
+        titles = page.ask(
+            "[...document.querySelectorAll('#evidence circle')].map((c) => c.textContent)"
+        )
+        drawn = sorted(float(title.rpartition(" ")[2]) for title in titles)
+        np.testing.assert_allclose(drawn, values, atol=2e-3 * np.ptp(values))
+    if not (folder / "enrichment.tsv").is_file():
+        return
+    address, cells = next((a, c) for a, c in tested if a.startswith("#genes="))
+    page.ask(f"document.querySelector('main td a[href=\"{address}\"]').click()")
+    panel = page.ask("document.getElementById('evidence').innerText")
+    assert set(address.removeprefix("#genes=").split(",")) <= set(re.findall(r"\w+", panel))
+    assert cells[2] in panel
+    assert axe_violations(page) == []
+    # The drawing shows these genes, and the edges to them.
+    assert page.ask("document.getElementById('network-canvas').dataset.chosen") == address[7:]

@@ -68,6 +68,24 @@ def test_the_panel_shows_predictors_as_much_earlier_as_they_were_read(
     assert "columns: g002" in text
 
 
+@pytest.mark.complete
+def test_the_panel_shows_a_source_at_the_lag_of_its_edge(tmp_path: Path, page: Page) -> None:
+    random = np.random.default_rng(1)
+    levels = random.integers(0, 2, (6, 60))
+    levels[1, 1:], levels[3, 2:] = levels[0, :-1], levels[2, :-2]
+    asked = {"score": "transfer_entropy", "lag": [1, 2], "keep": "best", "preprocess": {}}
+    out = analysis(tmp_path, levels, **asked)
+    page.open((out / "report.html").as_uri())
+    lags = pd.read_csv(out / "network.tsv", sep="\t").set_index(["source", "target"])["lag"]
+    values, at = np.load(out / "state/values.npy"), np.load(out / "state/target_samples.npy")
+    for source, target, lag in ((0, 1, 1), (2, 3, 2)):
+        names = f"g{source:03d}", f"g{target:03d}"
+        assert lags[names] == lag
+        look_at(page, *names)
+        expected = np.transpose([values[source, at - lag], values[target, at]])
+        np.testing.assert_allclose(drawn_samples(page), expected, atol=1e-3)
+
+
 @pytest.mark.parametrize(
     "changes",
     [

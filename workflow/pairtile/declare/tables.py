@@ -17,21 +17,23 @@ def empty_table(package: str, file: str) -> pd.DataFrame:
     )
 
 
-def read_result_table(path: Path, package: str) -> pd.DataFrame:
-    """A ``.tsv`` that the method of ``package`` wrote: text is text, whatever it looks like (a gene
-    may be called NA or 1e5), and only numbers can be missing.
+def read_result_table(path: Path, package: str, columns: list[int] | None = None) -> pd.DataFrame:
+    """A ``.tsv`` that the method of ``package`` wrote, or only the ``columns`` of these numbers:
+    text is text, whatever it looks like (a gene may be called NA or 1e5), and only numbers can be
+    missing.
 
     Raises StoreError naming the file when it is missing, unreadable or lacks a column.
     """
     if not path.is_file():
         raise StoreError.at(path, "", "no such file", "the table that the step tables writes")
     try:
-        header = pd.read_csv(path, sep="\t", nrows=0).columns
+        header = pd.read_csv(path, sep="\t", nrows=0, usecols=columns).columns
         known = {column: explained(package, path.name, column) for column in header}
         texts = [column for column, found in known.items() if found and found.type == "string"]
         table = pd.read_csv(
             path,
             sep="\t",
+            usecols=columns,
             dtype=dict.fromkeys(texts, str),
             keep_default_na=False,
             float_precision="round_trip",

@@ -177,7 +177,9 @@ def run(given: Given) -> TableSummary:
         "activity_regulators_with_few_targets": few,
     }
     if found.conditions:
-        counts["activity_tests"] = int(tests["p_value"].notna().sum())
-        counts["activity_tests_impossible"] = int(tests["p_value"].isna().sum())
-        counts["activity_found"] = int((tests["q_value"] <= Q_VALUE).sum())
+        counts |= {
+            "activity_tests": int(tests["p_value"].notna().sum()),
+            "activity_tests_impossible": int(tests["p_value"].isna().sum()),
+            "activity_found": int((tests["q_value"] <= Q_VALUE).sum()),
+        }
     return TableSummary(counts, [*notes, *found.notes, *said])

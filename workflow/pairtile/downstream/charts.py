@@ -18,6 +18,7 @@ from pairtile.report.charts import DIVERGING, Ticks, bars, heat_map, lines, scat
 from pairtile.report.formats import shortened
 from pairtile.report.method_report import Drawn, FigureMaker, needed
 from pairtile.report.results import Results
+from pairtile.statistics.dependence import evenly_spaced
 
 SHOWN = 20
 """Sets, or regulators, in a figure."""
@@ -150,16 +151,11 @@ def module_genes(results: Results) -> Drawn:
 def activity_figure(results: Results) -> Drawn:
     """The regulators that go with a label most clearly, else those that vary most: activities as
     standard deviations from the mean of each."""
-    path = results.folder / "activity.tsv"
-    needed(path.is_file())
+    needed((results.folder / "activity.tsv").is_file())
     tests = results.labelled(results.table("activity_tests.tsv", __package__), ["regulator"])
-    with path.open(encoding="utf-8") as lines:
-        n_samples = lines.readline().count("\t")
-    taken = np.unique(np.linspace(0, n_samples - 1, min(n_samples, MAX_COLUMNS)).astype(int))
-    activity = pd.read_csv(
-        path, sep="\t", usecols=[0, *(taken + 1)], dtype={0: str}, keep_default_na=False,
-        na_values={k: [""] for k in (taken + 1).tolist()},
-    ).set_index("regulator")  # fmt: skip
+    n_samples = len(open_state(results.folder / "values")["samples"])
+    columns = [0, *(evenly_spaced(n_samples, MAX_COLUMNS) + 1).tolist()]
+    activity = results.table("activity.tsv", __package__, columns).set_index("regulator")
     tested = tests.loc[tests["q_value"] <= Q_VALUE, "regulator"].drop_duplicates()
     order = tested if len(tested) else activity.std(axis=1).astype(float).nlargest(SHOWN).index
     shown = needed(activity.loc[order[:SHOWN]])

@@ -181,7 +181,8 @@ def _messages(tested: GroupComparison, between: dict[str, str]) -> list[Message]
 def _hubs(tested: GroupComparison, names: Sequence[object]) -> pd.DataFrame:
     """A row for each gene with significant pairs, those with most first."""
     n_genes = len(names)
-    edges = pd.concat(tested.blocks(tested.significant_p), ignore_index=True)
+    largest_p = float(tested.p[tested.q <= Q_VALUE].max(initial=-1.0))  # none: -1
+    edges = pd.concat(tested.blocks(largest_p), ignore_index=True)
     edges = edges[edges["q"] <= Q_VALUE]
     ends = np.concatenate([edges["i"], edges["j"]]).astype(np.int64)
     kinds = np.tile(edges["kind"], 2)

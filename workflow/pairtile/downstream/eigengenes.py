@@ -58,17 +58,16 @@ def eigengene(z: Float64Array) -> tuple[Float64Array, float]:
     return found, float(value[0] / ((z * z).sum() or 1.0))
 
 
-def eigengenes(z: Float64Array, labels: Int32Array) -> Float64Array:
-    """Those of modules 1, 2, ..., (modules, samples); zeros for a number without genes.
+def eigengenes(z: Float64Array, labels: Int32Array) -> tuple[Float64Array, Float64Array]:
+    """Those of modules 1, 2, ..., (modules, samples), each of which has genes, and the share of the
+    variance that each has, (modules,).
 
     z : standardised genes, (genes, samples). labels : module of each gene, 0 for none.
     """
-    found = np.zeros((int(labels.max(initial=0)), z.shape[1]))
-    for module in range(1, len(found) + 1):
-        genes = z[labels == module]
-        if len(genes):
-            found[module - 1] = eigengene(genes)[0]
-    return found
+    modules = range(1, int(labels.max(initial=0)) + 1)
+    found = [eigengene(z[labels == module]) for module in modules]
+    profiles = np.array([profile for profile, _ in found]).reshape(len(found), z.shape[1])
+    return profiles, np.array([explained for _, explained in found])
 
 
 def correlations(x: Float64Array, y: Float64Array) -> Float64Array:

@@ -112,8 +112,10 @@ def enrichment_table(
         return empty, {**counts, "enrichment_found": 0}
     table = pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
     table["q_value"] = benjamini_hochberg(table["p_value"], n_tests)
-    counts["enrichment_found"] = int((table["q_value"] <= Q_VALUE).sum())
-    counts["enrichment_rows_left_out"] = max(0, len(table) - MAX_ROWS)
+    counts |= {
+        "enrichment_found": int((table["q_value"] <= Q_VALUE).sum()),
+        "enrichment_rows_left_out": max(0, len(table) - MAX_ROWS),
+    }
     table = table.sort_values(["p_value", "number", "set"], ignore_index=True).head(MAX_ROWS)
     table = table.reindex(columns=["number", "set", *columns, "p_value", "q_value"])
     table["kind"] = [tested[k][0] for k in table["number"]]

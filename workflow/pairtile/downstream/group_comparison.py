@@ -362,11 +362,6 @@ class GroupComparison:
         """Pairs with q <= ``Q_VALUE``; q of an empty place is NaN."""
         return int(self.observed[self.q <= Q_VALUE].sum())
 
-    @property
-    def significant_p(self) -> float:
-        """The largest p of a pair with q <= ``Q_VALUE``; -1 where there is none."""
-        return float(self.p[self.q <= Q_VALUE].max(initial=-1.0))
-
     def detectable_correlation(self, power: float = 0.8) -> float:
         """The least correlation in one group, against none in the other, that is found where no
         other pair differs; NaN where 0.995 is not."""

@@ -195,7 +195,10 @@ def run(given: Given) -> TableSummary:
     )
     given.write(FILE, table.rename(columns={"n_genes": "genes"}))
     z = table["z_summary"]
-    counts = {"modules_elsewhere": len(z), "modules_kept": int((z > PRESERVED).sum())}
-    counts["modules_kept_well"] = int((z > WELL).sum())
+    counts = {
+        "modules_elsewhere": len(z),
+        "modules_kept": int((z > PRESERVED).sum()),
+        "modules_kept_well": int((z > WELL).sum()),
+    }
     n, of = rows.size, len(given.genes)
     return TableSummary(counts, [message("genes_elsewhere", n=n, of=of)] if n < of else [])

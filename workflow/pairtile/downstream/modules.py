@@ -17,7 +17,7 @@ from pairtile.declare.messages import Message, messages_of
 from pairtile.downstream.eigengenes import (
     correlation_p,
     correlations,
-    eigengene,
+    eigengenes,
     standardise,
     within_batches,
 )
@@ -117,10 +117,8 @@ def module_tables(
     Student's t; of a gene of the module, r is with the eigengene less what the gene itself adds.
     """
     labels, z = found.labels, standardise(values)
-    count = int(labels.max(initial=0))
-    profiles, explained = np.zeros((count, z.shape[1])), np.zeros(count)
-    for module in range(count):
-        profiles[module], explained[module] = eigengene(z[labels == module + 1])
+    profiles, explained = eigengenes(z, labels)
+    count = len(profiles)
     kme = correlations(values, profiles)
     p = _kme_p(values, z, labels, profiles, batch, degrees_given_up)
     order = np.lexsort((-np.abs(_own(kme, labels)), np.where(labels == 0, count + 1, labels)))
@@ -145,8 +143,7 @@ def module_tables(
             "hub_kme": hubs["kme"].to_numpy(),
         }
     )
-    eigengenes = pd.DataFrame(profiles, columns=list(samples))
-    eigengenes.insert(0, "module", number)
+    of_samples = pd.DataFrame(profiles, pd.Index(number, name="module"), list(samples))
     membership = pd.DataFrame(
         {
             "module": np.repeat(number, len(names)),
@@ -161,7 +158,7 @@ def module_tables(
     return {
         "modules.tsv": modules,
         "module_summary.tsv": summary,
-        "eigengenes.tsv": eigengenes,
+        "eigengenes.tsv": of_samples.reset_index(),
         "module_membership.tsv": membership.reset_index(drop=True),
     }
 

@@ -109,7 +109,7 @@ def modules_of_distances(
     labels = _refine(tables, standard, labels, min_size, signed)
     # Modules whose eigengenes are close in all tables become one, until none are.
     while (count := int(labels.max(initial=0))) > 1:
-        apart = np.max([1 - np.corrcoef(eigengenes(z, labels)) for z in standard], axis=0)
+        apart = np.max([1 - np.corrcoef(eigengenes(z, labels)[0]) for z in standard], axis=0)
         apart = (apart + apart.T) / 2
         np.fill_diagonal(apart, 0.0)
         merges = linkage(squareform(apart, checks=False), method="average")
@@ -135,7 +135,7 @@ def _refine(
     sign : whether kME has one; not in an unsigned network.
     """
     found = [
-        correlations(table, eigengenes(z, labels))
+        correlations(table, eigengenes(z, labels)[0])
         for table, z in zip(tables, standard, strict=True)
     ]
     kme = np.min([each if sign else np.abs(each) for each in found], axis=0)

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from pairtile.declare.messages import messages_of
 from pairtile.errors import InputError
-from pairtile.io.expression import Expression
 from pairtile.io.names import GeneNames, check_characters
 from pairtile.io.regulators import none_found
 from pairtile.io.text_file import find_delimiter, read_list
+
+if TYPE_CHECKING:  # it loads numba, which pages can do without
+    from pairtile.io.expression import Expression
 
 message = messages_of(__package__)
 

@@ -108,7 +108,7 @@ _OTHERS = {b"PK\3\4": "zip, as .xlsx is", b"BZh9": "bzip2", b"\xfd7zX": "xz"}
 Row = tuple[int, list[str]]
 
 
-def check_file(path: str | PathLike[str]) -> None:
+def check_file(path: str | PathLike[str], expected: str = "a table") -> None:
     """Refuse what is not there, is no file (a folder, a pipe, a device), or holds no byte."""
     file = Path(path)
     if not file.exists():
@@ -121,7 +121,7 @@ def check_file(path: str | PathLike[str]) -> None:
     except OSError as error:
         raise InputError.at(path, "", str(error), "a readable file") from error
     if not first:
-        raise InputError.at(path, "", "an empty file", "a table")
+        raise InputError.at(path, "", "an empty file", expected)
 
 
 def is_gzip(path: str | PathLike[str]) -> bool:

@@ -291,10 +291,12 @@ def time_courses(
     The figure; and how many samples it shows, of how many, for its caption.
     """
     drawn = drawn_series(series)
+    gapped = np.concatenate([[*part, -1] for part in drawn])[:-1]  # a gap between two courses
+    steps = np.arange(1, gapped.size + 1)
     figure, axes = figure_of_panels(len(panels), min(2, len(panels)), width=4.8, height=2.7)
     for ax, courses in zip(axes, panels, strict=True):
         curves = {
-            name: _one_after_another([np.asarray(values)[part] for part in drawn])
+            name: (steps, np.append(np.asarray(values), np.nan)[gapped])
             for name, values in courses.items()
         }
         lines(
@@ -304,12 +306,6 @@ def time_courses(
         if len(drawn) > 1:
             ax.set_xticks([])
     return figure, {"shown": sum(part.size for part in drawn), "samples": series.size}
-
-
-def _one_after_another(courses: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Steps from 1 on, and values, with a gap between two courses."""
-    values = np.concatenate([part for course in courses for part in (course, [np.nan])])[:-1]
-    return np.arange(1, values.size + 1), values
 
 
 def drawn_series(series: np.ndarray) -> list[np.ndarray]:

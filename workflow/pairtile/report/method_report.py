@@ -317,8 +317,9 @@ class Results:
         names = self.items.loc[self.items["kept"].astype(bool), "name"]
         return {str(name): row for row, name in enumerate(names)}
 
-    def table(self, file: str, package: str = "") -> pd.DataFrame:
-        """A table that the method (or ``package``) wrote, without rows where it was not written.
+    def table(self, file: str, package: str = "", columns: list[int] | None = None) -> pd.DataFrame:
+        """A table that the method (or ``package``) wrote, or only the ``columns`` of these numbers;
+        without rows where it was not written.
 
         Raises StoreError naming the file when it is not what its name says.
         """
@@ -326,7 +327,7 @@ class Results:
         package = package or self.method_report.text.package
         if not path.is_file():
             return empty_table(package, file)
-        return read_result_table(path, package)
+        return read_result_table(path, package, columns)
 
     @cached_property
     def method_report(self) -> MethodReport:

@@ -119,10 +119,12 @@ def _places(sections: list[PageSection]) -> dict[str, str]:
 
 def _environment() -> jinja2.Environment:
     environment = page_templates(*_template_folders())
-    environment.filters["count"] = formats.count
-    environment.filters["number"] = formats.number
-    environment.filters["percent"] = formats.percent
-    environment.filters["base64"] = lambda content: base64.b64encode(content).decode("ascii")
+    environment.filters |= {
+        "count": formats.count,
+        "number": formats.number,
+        "percent": formats.percent,
+        "base64": lambda content: base64.b64encode(content).decode("ascii"),
+    }
     # Without spaces, and without NaN, which no browser reads.
     environment.policies["json.dumps_function"] = lambda value, **options: json.dumps(
         value, separators=(",", ":"), allow_nan=False, ensure_ascii=False

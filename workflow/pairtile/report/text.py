@@ -38,6 +38,10 @@ from pairtile.report import formats
 from pairtile.report.method_report import CaptionedFigure, Drawn, Reference
 from pairtile.report.results import Results
 
+FILTERS = (
+    "count", "pluralise", "number", "format_number", "percent", "duration", "memory", "join_list",
+    "largest", "largest_hub",
+)  # fmt: skip
 NAME, STAGES, HERE = "text.md.j2", "downstream", Path(__file__).parent
 
 
@@ -69,18 +73,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    names = (
-        "count",
-        "pluralise",
-        "number",
-        "format_number",
-        "percent",
-        "duration",
-        "memory",
-        "join_list",
-    )
-    for name in (*names, "largest", "largest_hub"):
-        environment.filters[name] = getattr(formats, name)
+    environment.filters |= {name: getattr(formats, name) for name in FILTERS}
     environment.globals["comma"] = comma
     return environment
 

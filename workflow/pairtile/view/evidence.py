@@ -34,6 +34,13 @@ MAX_DIFFERENT = 100
 MAX_LABELS = 12
 """Labels of an annotation that samples are coloured by; of more only numbers are taken."""
 
+PROFILES = {
+    "module_traits.tsv": ("eigengenes.tsv", "module", "trait", "eigengene of module {}"),
+    "activity_tests.tsv": ("activity.tsv", "regulator", "label", "activity of {}"),
+}
+"""Tables of tests of a profile (a number for each sample) with an annotation: the file of the
+profiles, the columns that name profile and annotation, and what the page calls the profile."""
+
 State: TypeAlias = Mapping[str, NDArray[np.generic]]
 Rows: TypeAlias = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.generic]]
 """Items (numbers among those that were kept) and samples -> values, float (items, samples), NaN
@@ -44,16 +51,17 @@ where missing."""
 class Samples:
     """What pairs were scored from, for the panel.
 
-    n : samples. values : of an item in them. label : what values are. sources : values of an item
-    as source, where sources are read earlier than their targets. names : of the samples. groups :
-    heading -> a text for each sample. series : int (samples,), the course of each sample, those of
-    one in the order of time. members : edges -> bool (edges, samples), the samples of their modes.
+    n : samples. values : of an item in them. label : what values are. sources : lag -> values of an
+    item as source, where sources are read earlier than their targets. names : of the samples.
+    groups : heading -> a text for each sample. series : int (samples,), the course of each sample,
+    those of one in the order of time. members : edges -> bool (edges, samples), the samples of
+    their modes.
     """
 
     n: int
     values: Rows
     label: str
-    sources: Rows | None = None
+    sources: Mapping[int, Rows] = field(default_factory=dict)
     names: NDArray[np.generic] | None = None
     groups: Mapping[str, Iterable[object]] = field(default_factory=dict)
     series: NDArray[np.generic] | None = None
@@ -65,11 +73,13 @@ def table_samples(
     state: State,
     values: NDArray[np.generic],
     label: str,
-    sources: NDArray[np.generic] | None = None,
+    sources: Mapping[int, NDArray[np.generic]] | None = None,
     groups: Mapping[str, Iterable[object]] | None = None,
+    at: NDArray[np.integer] | slice = slice(None),
 ) -> Samples:
-    """The samples of a table: ``values`` and ``sources`` (items, samples), coloured by ``groups``,
-    the batch or series, and every annotation of ``values/``, where the analysis has them."""
+    """The samples of a table: ``values``, and ``sources`` by lag, (items, samples), coloured by
+    ``groups``, the batch or series, and every annotation of ``values/``, where the analysis has
+    them. at : the samples of the table that these are, where they are not all of it."""
     n, known = values.shape[1], dict(groups or {})
     stated = results.parameters.get("samples") or {}
     compared = (results.parameters.get("differential") or {}).get("label")
@@ -80,13 +90,15 @@ def table_samples(
         given = open_state(results.folder / "values")
         cells = dict(zip(given["columns"].tolist(), given["cells"], strict=True))
         known = ({compared: cells[compared]} if compared else {}) | known | cells
+    taken = {name: np.array([*labels], dtype=object)[at] for name, labels in known.items()}
+    names = state["quality_samples"][at] if "quality_samples" in state else np.empty(0)
     return Samples(
         n,
         partial(copy_rows, values),
         label,
-        None if sources is None else partial(copy_rows, sources),
-        state.get("quality_samples"),
-        {name: labels for name, labels in known.items() if len(list(labels)) == n},
+        {lag: partial(copy_rows, rows) for lag, rows in (sources or {}).items()},
+        names if len(names) == n else None,  # with a lag values may be of fewer samples
+        {name: labels for name, labels in taken.items() if len(labels) == n},
         state.get("sample_series"),
     )
 
@@ -116,7 +128,13 @@ def evidence_section(
                     "strength": results.text.column(results.strength) if results.strength else "",
                     "symbols": symbols,
                     "structure": stem.upper() if entry else "",
-                    "samples": None if found is None else _packed_samples(results, found),
+                    "samples": None if found is None else _packed_pairs(results, found),
+                    "profiles": _packed_profiles(results),
+                    # Table, two headings (a link stands in the second), words for the first.
+                    "tests": [
+                        *((file.partition(".")[0], *t) for file, (_, *t) in PROFILES.items()),
+                        ("enrichment", "list", "gene set", ""),
+                    ],
                 }
             },
             scripts=(
@@ -128,24 +146,67 @@ def evidence_section(
     return section
 
 
-def _packed_samples(results: Results, samples: Samples) -> dict[str, object]:
-    """What sample_drawing.js reads. First come the items of pairs that differ between groups, then
-    those of the strongest edges, until the page is full."""
+def _packed_pairs(results: Results, samples: Samples) -> dict[str, object]:
+    """The samples behind pairs: first of those that differ between groups, then of the strongest
+    edges, until the page is full."""
     ends = ["source", "target"]
     differ = results.labelled(results.table("differential.tsv", PACKAGE), ends)
     differ = differ.dropna(subset="class").head(MAX_DIFFERENT)
     nodes = (str(node[0]) for node in results.cached(drawn)["nodes"])
     names = list(dict.fromkeys([*differ[ends].to_numpy().ravel(), *nodes]))
+    rows = pd.Index([*results.rows]).get_indexer(pd.Index(names)).astype(np.int64)
+    packed, columns = _packed_samples(samples, names, rows)
+    edges = results.strongest(MAX_EDGES)
+    if len(samples.sources) > 1:
+        packed["lags"] = edges["lag"].tolist()
+    if samples.members:
+        edges = edges.head(MAX_BYTES // (3 * -(-len(columns) // 8)))
+        bits = np.packbits(samples.members(edges)[:, columns], axis=1)
+        packed |= {"members": base64_of(bits), "members_of": len(edges)}
+    return packed
+
+
+def _packed_profiles(results: Results) -> dict[str, object] | None:
+    """The samples behind rows of ``PROFILES``, the surest first; None without such a table."""
+    asked: list[tuple[str, str]] = []
+    for file, (_, name, by, words) in PROFILES.items():
+        tests = results.labelled(results.table(file, PACKAGE), ["regulator"])
+        tests = tests.sort_values("q_value", kind="stable")
+        asked += zip(map(words.format, tests[name]), tests[by], strict=True)
+    if not asked:
+        return None
+    items = list(dict.fromkeys(item for item, _ in asked))
+    given = open_state(results.folder / "values")
+
+    def values(rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.generic]:
+        tables = [
+            results.table(file, PACKAGE, [0, *(columns + 1).tolist()])
+            .set_index(name)
+            .rename(words.format)
+            for file, name, _, words in PROFILES.values()
+            if (results.folder / file).is_file()
+        ]
+        found = pd.concat([table for table in tables if len(table)])
+        return found.loc[[items[row] for row in rows]].to_numpy()
+
+    cells = dict(zip(given["columns"].tolist(), given["cells"], strict=True))
+    samples, groups = given["samples"], {by: cells[by] for _, by in asked}
+    shown = Samples(len(samples), values, "", names=samples, groups=groups)
+    return _packed_samples(shown, items, np.arange(len(items)))[0]
+
+
+def _packed_samples(
+    samples: Samples, names: list[str], rows: NDArray[np.int64]
+) -> tuple[dict[str, object], NDArray[np.int64]]:
+    """What sample_drawing.js reads of the first items, as many as a page may carry; and the samples
+    that it has of them. names, rows : of all items."""
     columns = np.linspace(0, samples.n - 1, min(samples.n, MAX_SAMPLES)).round().astype(np.int64)
     if samples.series is not None:
         columns = columns[np.argsort(samples.series[columns], kind="stable")]
-    blocks = {"values": samples.values, "sources": samples.sources}
-    given = {name: rows for name, rows in blocks.items() if rows}
-    room = MAX_BYTES // max(len(columns) * len(given), 1)
+    room = MAX_BYTES // max(len(columns) * (1 + len(samples.sources)), 1)
     width = 2 if 2 * len(names) <= room else 1
-    items = names[: room // width]
-    rows = pd.Index([*results.rows]).get_indexer(pd.Index(items)).astype(np.int64)
-    packed: dict[str, object] = {
+    items, rows = names[: room // width], rows[: room // width]
+    return {
         "n": len(columns),
         "total": samples.n,
         "label": samples.label,
@@ -154,14 +215,11 @@ def _packed_samples(results: Results, samples: Samples) -> dict[str, object]:
         "names": None if samples.names is None else samples.names[columns].tolist(),
         "groups": _groups(samples.groups, columns),
         "series": None if samples.series is None else samples.series[columns].tolist(),
-    }
-    packed |= {name: _packed(values(rows, columns), width) for name, values in given.items()}
-    if samples.members:
-        size = -(-len(columns) // 8)
-        edges = results.strongest(MAX_EDGES).head(MAX_BYTES // (3 * size))
-        bits = np.packbits(samples.members(edges)[:, columns], axis=1)
-        packed |= {"members": base64_of(bits), "members_of": len(edges)}
-    return packed
+        "values": _packed(samples.values(rows, columns), width),
+        "sources": {
+            lag: _packed(read(rows, columns), width) for lag, read in samples.sources.items()
+        },
+    }, columns
 
 
 def _packed(values: NDArray[np.generic], width: int) -> dict[str, object]:

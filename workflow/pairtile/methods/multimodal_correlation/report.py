@@ -398,10 +398,10 @@ def clearest_edges(results: Results) -> tuple[str, pd.DataFrame]:
 def samples(results: Results, state: State) -> Samples:
     """The prepared values, and which of them each mode of a split pair holds."""
     found, lagged = results.cached(mode_results), lagged_of(cast(ModeArrays, state))
-    values, sources = state["values"], None
+    values, sources = state["values"], {}
     if lagged is not None:
-        sources = np.full(values.shape, np.nan)
-        sources[:, lagged.target] = values[:, lagged.source]
+        earlier = sources[int(state["lag"])] = np.full(values.shape, np.nan)
+        earlier[:, lagged.target] = values[:, lagged.source]
     groups = {
         each.name: [
             each.labels[code] if code >= 0 else "" if np.isnan(value) else f"{value:g}"

@@ -49,7 +49,10 @@ TEXT = MethodText(
 def samples(results: Results, state: State) -> Samples:
     """What scores were made from: ranks, or values, scaled to the splines."""
     values = "Ranks" if state["by_rank"].all() else "Values"
-    return table_samples(results, state, state["z"], f"{values}, scaled", state.get("z_source"))
+    return table_samples(
+        results, state, state["z"], f"{values}, scaled",
+        {results.parameters["lag"]: state["z_source"]} if "z_source" in state else {},
+    )  # fmt: skip
 
 
 REPORT = MethodReport(

@@ -214,8 +214,12 @@ def numbers(results: Results) -> dict[str, object]:
     """What ``text.md.j2`` shows: of the best set of each target, of ties, chance and IMP; of
     transfer entropy what the network holds."""
     if is_transfer(results):
-        lags = results.network["lag"].value_counts().sort_index()
-        return {"transfer": True, "lags": [*lags.items()], "level": LEVEL}
+        edges = results.network
+        return {
+            "transfer": True,
+            "lags": [*edges["lag"].value_counts().sort_index().items()],
+            "tested": edges["p_value"].notna().any(),
+        }
     found = results.cached(predictor_results)
     estimator = results.parameters.get("estimator") or {}
     best, size = found.best, int(estimator.get("cardinality", 2))
@@ -280,9 +284,8 @@ def best_explained(results: Results) -> tuple[str, pd.DataFrame]:
     transfer entropy the strongest edges."""
     if is_transfer(results):
         columns = ["source", "target", "lag", "te_bits", "te_share", "q_value"]
-        return "The strongest directed edges, with their lags", results.strongest(ANSWER_ROWS)[
-            columns
-        ]
+        shown = results.strongest(ANSWER_ROWS)[columns].dropna(axis=1, how="all")
+        return "The strongest directed edges, with their lags", shown
     found = results.cached(predictor_results)
     best = found.best
     unsure = best["p_value"].fillna(1.0) if found.tested else 0.0
@@ -295,12 +298,14 @@ def best_explained(results: Results) -> tuple[str, pd.DataFrame]:
 
 def samples(results: Results, state: State) -> Samples:
     """What levels were made from: of predictors and of their targets, transition by transition."""
-    source, target = np.atleast_2d(state["source_samples"])[0], state["target_samples"]
-    values, sources = state["values"][:, target], None
-    if not np.array_equal(source, target):
-        sources = state["values"][:, source]
-    shown = table_samples(results, state, values, "Values before they were levels", sources)
-    several = len(np.unique(state["series"])) > 1 or sources is not None
+    target, lags = state["target_samples"], np.atleast_1d(results.parameters["lag"]).tolist()
+    read = zip(lags, np.atleast_2d(state["source_samples"]), strict=True)
+    sources = {lag: state["values"][:, source] for lag, source in read if lag}
+    shown = table_samples(
+        results, state, state["values"][:, target], "Values before they were levels", sources,
+        at=np.asarray(target, dtype=np.int64),
+    )  # fmt: skip
+    several = len(np.unique(state["series"])) > 1 or sources
     return replace(shown, series=state["series"][target] if several else None)
 
 

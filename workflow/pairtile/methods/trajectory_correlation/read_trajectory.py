@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pairtile.config.addresses import no_file
 from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import ConfigError, InputError
 from pairtile.io.in_memory import in_memory
 from pairtile.io.names import join_first
+from pairtile.io.text_file import check_file
 from pairtile.methods.trajectory_correlation.atoms import (
     NO_CHAIN,
     alternate_positions,
@@ -107,7 +107,7 @@ class Trajectories:
     ) -> None:
         self.topology = topology
         mda = import_mdanalysis()
-        _check_there(topology, "a topology")
+        check_file(topology, "a topology")
         try:
             with warnings.catch_warnings(record=True) as heard:
                 warnings.simplefilter("always")
@@ -296,7 +296,7 @@ class Trajectories:
     def _opened(self, files: tuple[str, ...], frames: FramesConfig) -> Run:
         name = files[0] if len(files) == 1 else " + ".join(files)
         for file in files:
-            _check_there(file, "a trajectory")
+            check_file(file, "a trajectory")
 
         def first_look() -> Iterator[
             tuple[int, float, Frame | None, list[float], tuple[str, int, int] | None]
@@ -499,16 +499,6 @@ def _widened(match: re.Match[str]) -> str:
     """A word of a selection that also takes modified residues."""
     of_modified = "group modified" + " and name N CA C O" * (match[0] == "backbone")
     return f"({match[0]} or ({of_modified}))"
-
-
-def _check_there(file: str, what: str) -> None:
-    path = Path(file)
-    if not path.exists():
-        raise InputError.at(file, "", "no such file", "an existing file")
-    if found := no_file(path):
-        raise InputError.at(file, "", found, what)
-    if not path.stat().st_size:
-        raise InputError.at(file, "", "an empty file", what)
 
 
 def _interval_ps(trajectory: ProtoReader) -> float:

@@ -152,6 +152,7 @@ def files_section(results: Results, pictures: list[CaptionedFigure]) -> PageSect
         title="Files",
         template="section_files.html.j2",
         values={"files": found, "columns": columns},
+        scripts=("file_links.js",),
     )
 
 

@@ -177,21 +177,29 @@
     else neighbourhood(node);
   }
 
-  function showPair(nodes) {
-    const found = () => nodes.map((node) => cy.getElementById(`n${node}`));
-    if (found().some((drawn) => drawn.empty())) neighbourhood(nodes[0]);
-    const [one, other] = found();
-    const edges = one.edgesWith(other);
-    emphasise(one.union(other), one.union(other).union(edges));
+  function showSome(nodes) {
+    const found = () => cy.$(nodes.map((node) => `#n${node}`).join());
+    if (found().length < nodes.length) {
+      if (nodes.length === 2) neighbourhood(nodes[0]);
+      else if (view.value !== "all") {
+        view.value = "all";
+        draw();
+      }
+    }
+    const drawn = found();
+    const edges = nodes.length > 2 && data.directed ? drawn.incomers("edge") : drawn.edgesWith(drawn);
+    emphasise(drawn, drawn.union(edges).union(edges.connectedNodes()));
     canvas.dataset.chosen = nodes.map((node) => data.nodes[node][0]).join();
-    status.textContent = edges.map(views.titleOf).join("; ") || "No edge of this view joins the two.";
+    status.textContent = nodes.length > 2
+      ? `${views.counted(edges.length, "edge")} of this view ${data.directed ? "to" : "among"} the ${nodes.length} that are chosen.`
+      : edges.map(views.titleOf).join("; ") || "No edge of this view joins the two.";
   }
   // What is chosen anywhere on the page is shown here.
   document.addEventListener("pairtile:chosen", ({ detail: { items } }) => {
     const nodes = items.map((name) => nodeOf.get(name)).filter((node) => node !== undefined);
-    if (nodes.length > 1) showPair(nodes);
-    else if (nodes.length) show(nodes[0]);
-    else if (items.length) search(items[0], true);
+    if (nodes.length > 1) showSome(nodes);
+    else if (nodes.length === items.length && nodes.length) show(nodes[0]);
+    else if (items.length === 1) search(items[0], true);
     else if (canvas.dataset.chosen) draw(false);
   });
 

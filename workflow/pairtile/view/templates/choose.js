@@ -1,9 +1,9 @@
-// What is chosen on the page: nothing, an item (gene, miRNA, residue) or a pair of them. Drawings,
+// What is chosen on the page: nothing, an item (gene, miRNA, residue), a pair or a list of them. Drawings,
 // tables, figures and the search call `choose(names)`, or have links to the address, and follow the
 // document's event "pairtile:chosen". The address says it, so that it can be sent.
 "use strict";
 function chosenAddress(items) {
-  return `#${items.length > 1 ? "pair" : "gene"}=${items.map(encodeURIComponent).join(",")}`;
+  return `#${["gene", "pair"][items.length - 1] ?? "genes"}=${items.map(encodeURIComponent).join(",")}`;
 }
 function choose(items) {
   const address = items.length ? chosenAddress(items) : location.href.split("#")[0];
@@ -12,9 +12,9 @@ function choose(items) {
 }
 // The names in the address; null where it chooses nothing.
 function chosenInAddress() {
-  const asked = location.hash.match(/^#(?:gene=([^,]+)|pair=([^,]+),([^,]+))$/);
+  const asked = location.hash.match(/^#(?:gene|pair|genes)=(.+)$/);
   try {
-    return asked && asked.slice(1).filter(Boolean).map(decodeURIComponent);
+    return asked && asked[1].split(",").map(decodeURIComponent);
   } catch {
     return null; // not what encodeURIComponent wrote
   }

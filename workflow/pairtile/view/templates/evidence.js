@@ -14,7 +14,8 @@
   nodes.forEach(([, , , , , , identifier], node) => {
     if (identifier && !nodeOf.has(identifier)) nodeOf.set(identifier, node);
   });
-  const drawSamples = data.samples && sampleDrawing(data.samples);
+  const drawPair = data.samples && sampleDrawing(data.samples).pair;
+  const drawProfile = data.profiles && sampleDrawing(data.profiles).profile;
   const nameOf = (node) => nodes[node][0];
   const counted = (n, one) => `${writtenCount.format(n)} ${one}${n === 1 ? "" : "s"}`;
   const element = (name, ...content) => {
@@ -59,6 +60,7 @@
 
   // The rows of the result that join two items, whichever comes first.
   const between = (pair) => edges.flatMap(([source, target], k) => (pair.includes(source) && pair.includes(target) && source !== target ? [k] : []));
+  const inTable = (lines) => element("table", element("caption", "In the table"), element("tbody", ...lines));
   function rowsOf(found) {
     const headings = [...document.querySelectorAll("#edges-table thead th")];
     const lines = edgeColumns.map((column, c) => {
@@ -66,19 +68,47 @@
       heading.title = headings[c].title;
       return element("tr", heading, ...found.map((k) => element("td", column.data([k], column.type === "num" ? "filter" : "sort"))));
     });
-    return element("table", element("caption", "In the table"), element("tbody", ...lines));
+    return inTable(lines);
   }
   function showPair(pair) {
     const found = between(pair);
     // As the row has it: the source first.
     const names = (found.length ? edges[found[0]].slice(0, 2) : pair).map(nameOf);
     title.replaceChildren(chooser([names[0]], names[0]), directed ? " → " : " – ", chooser([names[1]], names[1]));
-    const figure = drawSamples && drawSamples(names, found);
+    const rows = found.length ? rowsOf(found) : element("p", `No ${data.edge} of the table joins the two.`);
+    const cells = found.length === 1 ? [...rows.querySelectorAll("td")].map((cell) => cell.textContent) : [];
+    const figure = drawPair && drawPair(names, found, cells);
     const without = `The page carries the values of the ${evidenceItems.length} ${data.item}s of the strongest ${data.edge}s: pairtile view results/${data.folder} shows those of every pair.`;
     body.replaceChildren(
       ...(figure ? [figure] : data.samples ? [element("p", without)] : []),
-      found.length ? rowsOf(found) : element("p", `No ${data.edge} of the table joins the two.`),
+      rows,
     );
+  }
+
+  // What a row of tests compares, and the row as it stands in its table.
+  function rowOfTest({ headings, row }) {
+    return inTable([...row.cells].map((cell, c) => {
+      const copy = cell.cloneNode(true);
+      copy.querySelector("summary")?.remove();
+      return element("tr", element("th", headings[c]), element("td", ...(copy.querySelector("details") ?? copy).childNodes));
+    }));
+  }
+  function showTest(items, figure) {
+    const tested = testRows.get(chosenAddress(items));
+    title.replaceChildren(tested?.title ?? items.join(" by "));
+    body.replaceChildren(...(figure ? [figure] : []), ...(tested ? [rowOfTest(tested)] : []));
+  }
+  // Of a list the edges among its items, of a directed network those to them.
+  function showList(items, chosen) {
+    showTest(items);
+    const some = new Set(chosen);
+    const found = edges.flatMap(([source, target], k) => (some.has(target) && (directed || some.has(source)) ? [k] : []));
+    const rows = found.slice(0, MAX_PARTNERS).map((k) => {
+      const names = edges[k].slice(0, 2).map(nameOf);
+      return [...names.map((name) => chooser([name], name)), chooser(names, edges[k][2] === null ? "–" : writtenDecimal(edges[k][2]))];
+    });
+    const cut = found.length > MAX_PARTNERS ? `, the ${MAX_PARTNERS} strongest` : "";
+    body.append(table(`${counted(found.length, data.edge)} ${directed ? "to" : "among"} these ${some.size} ${data.item}s${cut}`, [...data.ends, data.strength], rows));
   }
 
   let before = null; // what had the focus
@@ -91,7 +121,8 @@
   document.adoptedStyleSheets.push(marked);
   document.addEventListener("pairtile:chosen", ({ detail: { items } }) => {
     const chosen = items.map((name) => nodeOf.get(name)).filter((node) => node !== undefined);
-    const open = items.length > 0 && chosen.length === items.length;
+    const figure = items.length === 2 && drawProfile?.(...items);
+    const open = Boolean(figure) || chosen.length > 2 || (items.length > 0 && chosen.length === items.length);
     const links = document.activeElement?.closest("a[href^='#']");
     document.documentElement.classList.toggle("looking", open);
     marked.replaceSync(open ? `main a[href="${chosenAddress(items)}"] { background: var(--seed-paper); }` : "");
@@ -102,7 +133,9 @@
       return;
     }
     panel.dataset.open = items.join();
-    if (chosen.length > 1) showPair(chosen);
+    if (figure) showTest(items, figure);
+    else if (chosen.length > 2) showList(items, chosen);
+    else if (chosen.length > 1) showPair(chosen);
     else showItem(chosen[0]);
     panel.scrollTop = 0;
     // From a link the focus goes along, and back when the panel closes; a search goes on.

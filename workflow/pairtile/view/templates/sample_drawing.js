@@ -1,5 +1,6 @@
-// The samples of a pair, from the values that the page carries (view/evidence.py): one gene against
-// the other, in the colours of modes or annotations, and both along time where there are courses.
+// The samples behind a row, from the values that the page carries (view/evidence.py). Of a pair: one
+// gene against the other, in the colours of modes or annotations, and both along time where there are
+// courses. Of a profile: its values against an annotation.
 "use strict";
 function sampleDrawing(data) {
   const rowOf = new Map(data.items.map((name, row) => [name, row]));
@@ -19,7 +20,7 @@ function sampleDrawing(data) {
       });
   }
   const values = unpacked(data.values, data.width);
-  const sources = data.sources ? unpacked(data.sources, data.width) : values;
+  const lagged = Object.entries(data.sources).map(([lag, block]) => [Number(lag), unpacked(block, data.width)]);
   const members = data.members && bytes(data.members);
 
   // What samples can be coloured by: heading, a colour for each sample, and entries of a legend.
@@ -53,7 +54,7 @@ function sampleDrawing(data) {
     return made;
   }
   // An empty drawing with an axis for each list of numbers, and the places of numbers on them.
-  function axes(x, y, xLabel, yLabel, height) {
+  function axes(x, y, xLabel, yLabel, height, ticks) {
     const svg = element("svg", { viewBox: `0 0 ${WIDTH} ${height}`, role: "img", "aria-label": `${yLabel} against ${xLabel}` });
     const scale = (numbers, from, to) => {
       const known = numbers.filter((number) => !isNaN(number));
@@ -63,18 +64,18 @@ function sampleDrawing(data) {
     };
     const [right, left] = [scale(x, LEFT + 8, WIDTH - 10), scale(y, height - LOW - 8, 10)];
     svg.append(element("path", { d: `M${LEFT} 4V${height - LOW}H${WIDTH - 4}`, class: "axis" }));
-    right.ticks.forEach((tick, k) => svg.append(element("text", { x: right.place(tick), y: height - LOW + 15, "text-anchor": k ? "end" : "start" }, short(tick))));
+    (ticks ?? right.ticks).forEach((tick, k) => svg.append(element("text", { x: right.place(tick), y: height - LOW + 15, "text-anchor": k ? "end" : "start" }, short(tick))));
     left.ticks.forEach((tick) => svg.append(element("text", { x: LEFT - 4, y: left.place(tick) + 4, "text-anchor": "end" }, short(tick))));
     svg.append(element("text", { x: (LEFT + WIDTH) / 2, y: height - 6, "text-anchor": "middle", class: "name" }, xLabel));
     svg.append(element("text", { x: -(height - LOW) / 2, y: 13, transform: "rotate(-90)", "text-anchor": "middle", class: "name" }, yLabel));
     return { svg, x: right.place, y: left.place };
   }
-  function scatter(x, y, names, colour) {
-    const { svg, ...at } = axes(x, y, names[0], names[1], HEIGHT);
+  function scatter(x, y, names, colour, written = (k) => writtenDecimal(x[k]), ticks = undefined) {
+    const { svg, ...at } = axes(x, y, names[0], names[1], HEIGHT, ticks);
     x.forEach((value, k) => {
       if (isNaN(value) || isNaN(y[k])) return;
       const point = element("circle", { cx: at.x(value).toFixed(1), cy: at.y(y[k]).toFixed(1), r: 3, fill: colour(k) });
-      const said = [...(data.names ? [data.names[k]] : []), `${names[0]} ${writtenDecimal(value)}`, `${names[1]} ${writtenDecimal(y[k])}`];
+      const said = [...(data.names ? [data.names[k]] : []), `${names[0]} ${written(k)}`, `${names[1]} ${writtenDecimal(y[k])}`];
       point.append(element("title", {}, said.join(", ")));
       svg.append(point);
     });
@@ -98,44 +99,66 @@ function sampleDrawing(data) {
     return svg;
   }
 
-  // The drawings of a pair of names; `edges`: its rows of the table, for their modes. Null where the
-  // page does not carry its values.
-  return (names, edges) => {
+  function list(entries) {
+    const made = document.createElement("ul");
+    made.className = "legend";
+    made.append(...entries.map(([text, shade]) => {
+      const [item, mark] = ["li", "span"].map((name) => document.createElement(name));
+      mark.className = "mark";
+      mark.style.background = shade;
+      item.append(mark, text);
+      return item;
+    }));
+    return made;
+  }
+  function figureOf(text, ...parts) {
+    const [figure, caption] = ["figure", "figcaption"].map((name) => document.createElement(name));
+    const thinned = data.n < data.total ? ` ${writtenCount.format(data.n)} of ${writtenCount.format(data.total)} samples, evenly spaced.` : "";
+    caption.append(text + thinned);
+    figure.append(...parts, caption);
+    return figure;
+  }
+
+  // The drawings of a pair of names; `edges`: its rows of the table, for their lag and their modes;
+  // `cells`: the texts of one such row: an annotation that they begin with colours the samples first.
+  // Null where the page does not carry its values.
+  function pair(names, edges, cells) {
     const rows = names.map((name) => rowOf.get(name));
     if (rows.includes(undefined)) return null;
+    const lag = data.lags?.[edges[0]];
+    const [steps, sources] = lagged.find(([each]) => each === lag) ?? (lag === 0 || !lagged.length ? [0, values] : lagged[0]);
     const [x, y] = [sources(rows[0]), values(rows[1])];
-    const figure = document.createElement("figure");
-    const [place, legend, choice, caption] = ["div", "ul", "select", "figcaption"].map((name) => document.createElement(name));
-    const fill = (list, entries) => {
-      list.className = "legend";
-      list.replaceChildren(...entries.map(([text, shade]) => {
-        const [item, mark] = ["li", "span"].map((name) => document.createElement(name));
-        mark.className = "mark";
-        mark.style.background = shade;
-        item.append(mark, text);
-        return item;
-      }));
-    };
+    const [drawing, choice, label] = ["div", "select", "label"].map((name) => document.createElement(name));
     const ways = colourings(edges);
     choice.append(...ways.map(({ heading }, k) => new Option(heading, k)));
+    choice.selectedIndex = Math.max(0, ways.findIndex(({ heading }) => cells.some((cell) => `${cell} `.startsWith(`${heading} `))));
     const draw = () => {
       const way = ways[choice.value] ?? { colour: () => pageColour("node"), legend: [] };
-      place.replaceChildren(scatter(x, y, names, way.colour));
-      fill(legend, way.legend);
+      drawing.replaceChildren(scatter(x, y, names, way.colour), list(way.legend));
     };
     choice.addEventListener("change", draw);
     draw();
-    const thinned = data.n < data.total ? ` ${writtenCount.format(data.n)} of ${writtenCount.format(data.total)} samples, evenly spaced.` : "";
-    caption.append(`${data.label}.${data.sources ? ` ${names[0]}: as much earlier as it was read.` : ""}${thinned}`);
-    const label = document.createElement("label");
     label.append("Colour by ", choice);
-    figure.append(place, legend, ...(ways.length ? [label] : []));
-    if (data.series) {
-      const lines = document.createElement("ul");
-      fill(lines, names.map((name, k) => [name, COURSE_COLOURS[k]]));
-      figure.append(courses(names.map((name) => values(rowOf.get(name))), names), lines);
-    }
-    figure.append(caption);
-    return figure;
-  };
+    const inTime = data.series ? [courses(names.map((name) => values(rowOf.get(name))), names), list(names.map((name, k) => [name, COURSE_COLOURS[k]]))] : [];
+    const earlier = steps ? ` ${names[0]}: ${steps} ${steps === 1 ? "step" : "steps"} earlier.` : "";
+    return figureOf(`${data.label}.${earlier}`, drawing, ...(ways.length ? [label] : []), ...inTime);
+  }
+  // A profile against an annotation: labels beside each other, or numbers along the axis. Null where
+  // the page does not carry both.
+  function profile(name, annotation) {
+    const [row, group] = [rowOf.get(name), data.groups.find(({ heading }) => heading === annotation)];
+    if (row === undefined || !group) return null;
+    const { labels, of } = group;
+    if (!labels) return figureOf("", scatter(unpacked(group, 1)(0), values(row), [annotation, name], () => pageColour("node")));
+    const numeric = labels.every((label) => isFinite(label));
+    const places = numeric ? labels.map(Number) : labels.map((_, code) => code);
+    const sorted = places.toSorted((one, other) => one - other);
+    const gap = Math.min(...sorted.slice(1).map((place, k) => place - sorted[k]));
+    // Points of one label stand beside each other.
+    const x = of.map((code, k) => (code < 0 ? NaN : places[code] + gap * (((k * 7) % 11) / 20 - 0.25)));
+    const { colour, legend } = numeric ? { colour: () => pageColour("node"), legend: [] } : byLabels(annotation, labels, of);
+    const ticks = numeric ? [sorted[0], sorted.at(-1)] : [];
+    return figureOf("", scatter(x, values(row), [annotation, name], colour, (k) => labels[of[k]], ticks), list(legend));
+  }
+  return { pair, profile };
 }
