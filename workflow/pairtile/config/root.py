@@ -97,7 +97,7 @@ class Config(ConfigModel):
         default="results",
         description=(
             "Folder for all results, made when missing; each analysis gets a folder of its own in "
-            "it, `results/NAME/`. A relative path starts at the working directory."
+            "it, `results/NAME/`."
         ),
     )
     backend: Literal["auto", "cpu", "cuda"] = Field(
