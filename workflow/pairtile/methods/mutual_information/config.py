@@ -164,8 +164,8 @@ class NullConfig(ConfigModel):
             default="auto",
             description=(
                 "Scores drawn between genes whose samples are exchanged. Where there are fewer "
-                "than 10 / p, `p_value` goes on from their tail (`p_method: extrapolated`). `auto`: as "
-                "many as `keep` needs, up to 1e8."
+                "than 10 / p, `p_value` goes on from their tail (`p_method: extrapolated`). "
+                "`auto`: as many as `keep` needs, up to 1e8."
             ),
         )
     )
