@@ -31,7 +31,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # few effective frames are me
 
 @pytest.mark.complete
 def test_tables_arrays_figures_and_counts_are_described(demo: Path) -> None:
-    kinds = ("arrays", "states", "figures", "counts", "threshold")
+    kinds = ("arrays", "figures", "counts", "threshold")
     assert_described(demo, "trajectory_correlation", kinds=kinds)
     for name in TrajectoryCorrelationConfig.tables:
         assert f"`{name}`" in text_of(METHOD_PAGE), name

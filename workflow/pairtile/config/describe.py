@@ -149,10 +149,8 @@ def _default(field: FieldInfo) -> str:
 
 def in_yaml(value: object) -> str:
     """A default as one would write it in YAML, on one line."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return str(value).lower()
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
     if isinstance(value, float):
         return f"{value:g}".replace("e-0", "e-")
     if isinstance(value, dict):
@@ -186,9 +184,11 @@ def schema_text() -> str:
 
 def packages_with_columns() -> dict[str, str]:
     """What the documentation calls rooms with a ``columns.toml``, and their packages."""
-    of_methods = {name: method.package for name, method in methods().items()}
-    shared = {"preprocess": "pairtile.preprocess", "downstream": "pairtile.downstream"}
-    return {**shared, **of_methods}
+    return {
+        "preprocess": "pairtile.preprocess",
+        "downstream": "pairtile.downstream",
+        **{name: method.package for name, method in methods().items()},
+    }
 
 
 def pages_with_tables(checkout: Path) -> dict[Path, str]:
