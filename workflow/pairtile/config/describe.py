@@ -118,8 +118,8 @@ def _sentence(model: type[Analysis], key: str) -> str:
 
 
 def _table(rows: Iterable[Row]) -> str:
-    lines = [("key", "type", "default", "what it does"), ("---",) * 4, *rows]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines) + "\n"
+    lines = ["| key | type | default | what it does |", "|---|---|---|---|"]
+    return "\n".join([*lines, *(f"| {' | '.join(cells)} |" for cells in rows)]) + "\n"
 
 
 def _section_rows(model: type[ConfigModel]) -> Iterator[Row]:

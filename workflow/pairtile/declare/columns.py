@@ -183,7 +183,8 @@ def as_markdown(declared: Iterable[Columns]) -> str:
         ]
         for columns in own
     ]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in [head, ["---"] * len(head), *rows])
+    lines = [f"| {' | '.join(cells)} |\n" for cells in [head, *rows]]
+    return "".join([lines[0], "|---" * len(head) + "|\n", *lines[1:]])
 
 
 _MARKED = re.compile(r"(<!-- columns: (\S+) (\S+) -->\n).*?(<!-- end of columns -->)", re.DOTALL)
