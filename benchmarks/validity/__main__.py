@@ -36,8 +36,8 @@ def table(claims: dict[str, list[dict[str, Any]]]) -> str:
         if method == "trajectory_tests":  # rows of trajectory_correlation, simulated once more
             continue
         lines += [f"### {method}", ""]
-        lines += ["| what | nominal | scenarios | measured | bar | holds |"]
-        lines += ["|---|---|---|---|---|---|"]
+        lines += ["| what | nominal | scenarios | measured | bar |"]
+        lines += ["|---|---|---|---|---|"]
         kinds: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
         for number, row in enumerate(rows):
             alone = number if row["passed"] is False else None
@@ -45,9 +45,9 @@ def table(claims: dict[str, list[dict[str, Any]]]) -> str:
             kind = (what, row["nominal"], str(row["bar"]), row["passed"], alone)
             kinds.setdefault(kind, []).append(row)
         for (what, nominal, bar, passed, _), alike in kinds.items():
-            holds = {True: "yes", False: "**no**", None: "not claimed"}[passed]
+            held = f"{bar}: **no**" if passed is False else bar
             shown = "" if nominal != nominal else f"{nominal:g}"  # NaN: nothing should come out
-            cells = (what, shown, str(len(alike)), measured(alike), bar, holds)
+            cells = (what, shown, str(len(alike)), measured(alike), held)
             lines.append(f"| {' | '.join(cells)} |")
         lines.append("")
     return "\n".join(lines)
