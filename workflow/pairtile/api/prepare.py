@@ -113,10 +113,10 @@ def prepare_expression(
         standard deviation of its logarithm 0.2 or more).
     hidden_factors : none, auto or an integer between 1 and 50
         Remove what most genes share and nothing states: quality, mixtures of cell types, batches.
-        `auto`: components of the table above those of exchanged samples, turned to simple
-        structure, whose loadings are spread over more than a fifth of the genes. A number: so many
-        of the first components. Values become normal scores of each gene less what the factors
-        hold, after all else. A module of a quarter of the genes or more is taken for a factor.
+        `auto`: components above those of exchanged samples, turned to simple structure, whose
+        loadings are spread over more than a fifth of the genes. A number: so many of the first
+        components. Values become normal scores of each gene less what the factors hold, after all
+        else. A module of a quarter of the genes or more is taken for a factor.
     control_genes : a path (text) or None
         Genes, one a line, that have nothing in common but what samples share (spike-ins,
         housekeeping genes): `hidden_factors` is then found from these alone, as RUV does. None:

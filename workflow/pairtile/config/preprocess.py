@@ -159,11 +159,11 @@ class Preprocess(ConfigModel):
         default="none",
         description=(
             "Remove what most genes share and nothing states: quality, mixtures of cell types, "
-            "batches. `auto`: components of the table above those of exchanged samples, turned to "
-            "simple structure, whose loadings are spread over more than a fifth of the genes. A "
-            "number: so many of the first components. Values become normal scores of each gene "
-            "less what the factors hold, after all else. A module of a quarter of the genes or "
-            "more is taken for a factor."
+            "batches. `auto`: components above those of exchanged samples, turned to simple "
+            "structure, whose loadings are spread over more than a fifth of the genes. A number: "
+            "so many of the first components. Values become normal scores of each gene less what "
+            "the factors hold, after all else. A module of a quarter of the genes or more is "
+            "taken for a factor."
         ),
     )
     control_genes: Annotated[str | None, Text("a path", optional=True)] = Field(
@@ -301,9 +301,9 @@ class TableAnalysis(Analysis):
     activity: Annotated[bool, UsedBy("activity")] = Field(
         default=False,
         description=(
-            "Estimate the activity of each regulator in each sample from its targets in the "
-            "network: adds `activity.tsv` (t of a univariate linear model), `activity_viper.tsv` "
-            "and, with labels in `traits` or `differential`, `activity_tests.tsv`."
+            "Activity of each regulator in each sample from its targets: adds `activity.tsv` (t "
+            "of a univariate linear model), `activity_viper.tsv` and, with labels in `traits` or "
+            "`differential`, `activity_tests.tsv`."
         ),
     )
     differential: Annotated[

@@ -217,9 +217,8 @@ class ThresholdConfig(ConfigModel):
         default="auto",
         description=(
             "Of `rmt`: which genes are in the matrix. `symmetric`: those with a correlation at or "
-            "above the threshold with any gene. `kinc`: with a gene before it in the table only, "
-            "as KINC has it, which depends on the order of genes. `auto`: `symmetric`, or `kinc` "
-            "under `compatibility: kinc`."
+            "above the threshold with any gene. `kinc`: with a gene before it in the table only. "
+            "`auto`: `symmetric`, or `kinc` under `compatibility: kinc`."
         ),
     )
     min_eigenvalues: Annotated[int | None, Field(ge=50, le=100_000)] = Field(
@@ -318,11 +317,9 @@ class ModulesConfig(GeneModulesConfig):
     method: Literal["leiden", "link_communities", "wgcna"] = Field(  # type: ignore[assignment]
         default="leiden",
         description=(
-            "`leiden`: each gene of the network in one module, by modularity (Traag et al. 2019). "
-            "`link_communities`: edges are grouped, by the same method on the graph of edges "
-            "(Evans and Lambiotte 2010), so that a gene can be in several modules; refused where "
-            "hubs make that graph too large. `wgcna`: branches of a tree of the topological "
-            "overlap of all genes, whatever the network, as R's WGCNA finds them."
+            "`leiden`: each gene of the network in one module, by modularity. `link_communities`: "
+            "edges are grouped, so that a gene can be in several; refused where hubs make the "
+            "graph of edges too large. `wgcna`: as R's WGCNA finds them, whatever the network."
         ),
     )
     eigengenes: bool = Field(
@@ -437,9 +434,9 @@ class MultimodalCorrelationConfig(TwoTableAnalysis):
     reuse: Annotated[str | None, Text("a path", optional=True), UsedBy()] = Field(
         default=None,
         description=(
-            "Results folder of another analysis, such as `results/before`, of fewer genes or of "
-            "an interrupted run: tiles of pairs that it scored are taken from its `chunks/` where "
-            "genes, values and settings are the same. Results do not change. null: score all."
+            "Results folder of another analysis, of fewer genes or of an interrupted run: tiles "
+            "that it scored are taken from its `chunks/` where genes, values and settings are the "
+            "same. Results do not change."
         ),
     )
     export: ExportList = export_field()

@@ -131,7 +131,7 @@ def mutual_information(
         serves all genes. `none`: the values themselves; genes with unlike spreads then get null
         distributions of their own, which takes longer. `auto`: `none` from 200 samples on, if the
         values have no floor (in the median gene at most 1 % of the samples share its most common
-        value), else `rank`; docs/quality.md shows on what that rests.
+        value), else `rank`.
     precision : auto, float64 or mixed
         `float64`: doubles throughout. `mixed`: half-precision weights with single-precision sums,
         several times faster on a GPU and within 1e-4 bits. `auto`: `mixed` on a GPU, `float64` on
@@ -308,7 +308,7 @@ def permutation_null(
         serves all genes. `none`: the values themselves; genes with unlike spreads then get null
         distributions of their own, which takes longer. `auto`: `none` from 200 samples on, if the
         values have no floor (in the median gene at most 1 % of the samples share its most common
-        value), else `rank`; docs/quality.md shows on what that rests.
+        value), else `rank`.
     precision : auto, float64 or mixed
         `float64`: doubles throughout. `mixed`: half-precision weights with single-precision sums,
         several times faster on a GPU and within 1e-4 bits. `auto`: `mixed` on a GPU, `float64` on

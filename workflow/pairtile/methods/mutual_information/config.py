@@ -100,8 +100,7 @@ class SplineEstimatorConfig(ConfigModel):
             "distribution serves all genes. `none`: the values themselves; genes with unlike "
             "spreads then get null distributions of their own, which takes longer. `auto`: `none` "
             "from 200 samples on, if the values have no floor (in the median gene at most 1 % of "
-            "the samples share its most common value), else `rank`; docs/quality.md shows on what "
-            "that rests."
+            "the samples share its most common value), else `rank`."
         ),
     )
     precision: Literal["auto", "float64", "mixed"] = Field(
@@ -195,9 +194,9 @@ class DpiConfig(ConfigModel):
     rule: Literal["relative", "additive"] = Field(
         default="relative",
         description=(
-            "`relative`: remove an edge if its mutual information is below (1 - tolerance) times "
-            "the lesser of the two others, as ARACNe does. `additive`: remove it if it is more "
-            "than `tolerance` bits below the lesser of the two others, as minet does."
+            "`relative`: an edge goes if its mutual information is below (1 - tolerance) times "
+            "the lesser of the two others (ARACNe). `additive`: if it is more than `tolerance` "
+            "bits below it (minet)."
         ),
     )
 

@@ -73,14 +73,12 @@ class QuantizeConfig(ConfigModel):
     rule: Literal["mean_split", "extreme_split", "quantile", "kmeans", "thresholds"] = Field(
         default="mean_split",
         description=(
-            "Where the borders between levels lie; a value on a border belongs to the lower level. "
-            "`mean_split`: values as z-scores (mean 0, standard deviation 1); 2 levels: above the "
-            "mean or not; 3 levels: borders at a third of the mean of the negative z-scores and a "
-            "third of the mean of the others. `extreme_split`: 3 levels, borders at a third of the "
-            "lowest and a third of the highest z-score. `quantile`: as many samples in each level "
-            "as ties allow. `kmeans`: the levels whose values lie closest together (least sum of "
-            "squares, exact). `thresholds`: your own borders, the same for all genes. "
-            "`mean_split` and `extreme_split` make no 4 levels."
+            "Where the borders between levels lie; a value on a border belongs to the lower "
+            "level. `mean_split`: at the mean, or, of 3 levels, at a third of the mean of the "
+            "negative z-scores and of that of the others. `extreme_split`: 3 levels, at a third "
+            "of the lowest and of the highest z-score. `quantile`: as many samples in each level "
+            "as ties allow. `kmeans`: least sum of squares, exact. `thresholds`: your own "
+            "borders, the same for all genes."
         ),
     )
     thresholds: Thresholds = Field(
@@ -297,10 +295,9 @@ class PredictorPairsConfig(TableAnalysis):
     score: Literal["mean_conditional_entropy", "transfer_entropy"] = Field(
         default="mean_conditional_entropy",
         description=(
-            "What is scored. `mean_conditional_entropy`: sets of predictors with each target. "
-            "`transfer_entropy`: every ordered pair source -> target, by what the source's level "
-            "tells of the target's next level beyond the target's own past (Schreiber 2000), in "
-            "bits; of several lags the best is named. Then `estimator` and `rules` do nothing."
+            "`mean_conditional_entropy`: sets of predictors with each target. `transfer_entropy`: "
+            "every ordered pair source -> target, by what the source's level adds to the target's "
+            "own past (Schreiber 2000), in bits. Then `estimator` and `rules` do nothing."
         ),
     )
     history: Annotated[int, Field(ge=1, le=2)] = Field(
@@ -354,8 +351,7 @@ class PredictorPairsConfig(TableAnalysis):
         description=(
             "With `score: transfer_entropy`, whether indirect edges go: X -> Z where an edge "
             "between X and Y and a stronger Y -> Z are kept, and the transfer entropy from X to Z "
-            "given Y is no larger than that of X shifted or permuted: Y stands between them, or "
-            "acts on both."
+            "given Y is no larger than by chance."
         ),
     )
     rules: Annotated[bool, UsedBy("tables")] = Field(
