@@ -141,7 +141,7 @@ def mirna_signal(
         score: `seed_sites.tsv` lists them, `targets.tsv` counts them, and it and the network have
         pairs with such a site alone. With `null`, p of a pair is that of these sites.
     trim : an integer between 1 and 2147483647, or None
-        Use only so many letters from the start of each transcript (miRanda's `-trim`). None: all.
+        Use only so many letters from the start of each transcript (miRanda's `-trim`).
     species : a species (hsa), a list of species, or None
         Species of the miRNAs to search with, of a FASTA file of many such as miRBase's: what their
         names begin with, `hsa` or a list such as `[hsa, ebv]`. None: all of the file.

@@ -110,8 +110,7 @@ class AlignmentConfig(ConfigModel):
     trim: Annotated[int | None, Field(ge=1, le=MAX_TRIM)] = Field(
         default=None,
         description=(
-            "Use only so many letters from the start of each transcript (miRanda's `-trim`). "
-            "null: all."
+            "Use only so many letters from the start of each transcript (miRanda's `-trim`)."
         ),
     )
 

@@ -122,8 +122,7 @@ def multimodal_correlation(
         other genes, shrunken towards 0; set `min_correlation` to 0.1 or less. Missing values then
         count as the gene's mean.
     min_clusters : an integer between 1 and 5
-        Least number of modes to try. 2 and more split every pair, whether or not the data ask for
-        it.
+        Least number of modes to try. 2 and more split every pair.
     max_clusters : an integer between 1 and 5
         Largest number of modes to try. With few samples 2 or 3 are enough, since a mode needs
         `min_samples` to count.
@@ -134,8 +133,7 @@ def multimodal_correlation(
         Least number of samples in a mode, outliers taken away, and of a pair's samples before it is
         split. Smaller modes get no correlation.
     min_correlation : a number of at least 0 and at most 1
-        Keep modes whose correlation has at least this size. What is below is counted and not
-        stored; `threshold` cannot go lower. 0 stores every mode (large).
+        Keep modes whose correlation has at least this size; `threshold` cannot go lower.
     max_correlation : a number of at least 0 and at most 1
         Keep modes whose correlation has at most this size.
     min_expression : a number, or None

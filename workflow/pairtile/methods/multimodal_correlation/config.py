@@ -68,10 +68,7 @@ class MixtureEstimatorConfig(ConfigModel):
     )
     min_clusters: Annotated[int, Field(ge=1, le=MAX_CLUSTERS)] = Field(
         default=1,
-        description=(
-            "Least number of modes to try. 2 and more split every pair, whether or not the data "
-            "ask for it."
-        ),
+        description=("Least number of modes to try. 2 and more split every pair."),
     )
     max_clusters: Annotated[int, Field(ge=1, le=MAX_CLUSTERS)] = Field(
         default=5,
@@ -97,8 +94,7 @@ class MixtureEstimatorConfig(ConfigModel):
     min_correlation: Annotated[float, Field(ge=0, le=1)] = Field(
         default=0.5,
         description=(
-            "Keep modes whose correlation has at least this size. What is below is counted and "
-            "not stored; `threshold` cannot go lower. 0 stores every mode (large)."
+            "Keep modes whose correlation has at least this size; `threshold` cannot go lower."
         ),
     )
     max_correlation: Annotated[float, Field(ge=0, le=1)] = Field(

@@ -222,10 +222,7 @@ class KeepSets(Keep):
     )
     fdr: Share = Field(
         default=None,
-        description=(
-            "Keep the reported sets whose q-value (Benjamini-Hochberg, from the permutation "
-            "p-values) is at most this: the expected share of chance sets among those kept."
-        ),
+        description=("Keep the reported sets whose q-value (Benjamini-Hochberg) is at most this."),
     )
     best_fdr: Share = Field(
         default=None, description="As `fdr`, but of each target's sets only the best."
