@@ -45,15 +45,13 @@ analyses:
 ```
 
 - **Install** the package where `snakemake` runs, in the version of the workflow, as
-  `docs/install.md` says. Snakemake alone can check the rules (`--lint`) and plan a run (`-n`). Jobs
-  may have an image of their own (`--sdm apptainer`) or an environment (`--sdm conda`; beside
-  `--resources gpu=N` one with CuPy).
+  `docs/install.md` says. Jobs may have an image of their own (`--sdm apptainer`) or an environment
+  (`--sdm conda`).
 - **Paths** that are relative start at the working directory (`snakemake --directory` sets it), not
   at the configuration file.
-- **Every key but the required ones has a default**; the key can be left out, and so can a whole
-  section. `summary.json` records all values as they were used.
-- **Mistakes are refused before any job starts**: unknown keys, wrong types, impossible values and
-  missing files, all in one list that names the key, what was found and what is allowed.
+- **Every key but the required ones has a default.** `summary.json` records all values as they
+  were used.
+- **Mistakes are refused before any job starts**, all in one list.
 - **Numbers** stand without quotes; `1e-5` and `1.0e-5` are the same. **Names and texts** that YAML
   takes for something else (`on`, `no`, `1`, `2024-01-01`) need quotes.
 - `snakemake --config backend=cpu seed=2` sets top-level keys from the command line.

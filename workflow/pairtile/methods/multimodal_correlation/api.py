@@ -124,8 +124,7 @@ def multimodal_correlation(
     min_clusters : an integer between 1 and 5
         Least number of modes to try. 2 and more split every pair.
     max_clusters : an integer between 1 and 5
-        Largest number of modes to try. With few samples 2 or 3 are enough, since a mode needs
-        `min_samples` to count.
+        Largest number of modes to try. With few samples 2 or 3 are enough.
     criterion : icl, bic or aic
         What decides the number of modes; the lowest wins. `icl`: takes only modes that are apart.
         `bic`: also modes that overlap. `aic`: splits most, often too much.

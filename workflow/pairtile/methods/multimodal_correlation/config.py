@@ -72,10 +72,7 @@ class MixtureEstimatorConfig(ConfigModel):
     )
     max_clusters: Annotated[int, Field(ge=1, le=MAX_CLUSTERS)] = Field(
         default=5,
-        description=(
-            "Largest number of modes to try. With few samples 2 or 3 are enough, since a mode "
-            "needs `min_samples` to count."
-        ),
+        description=("Largest number of modes to try. With few samples 2 or 3 are enough."),
     )
     criterion: Literal["icl", "bic", "aic"] = Field(
         default="icl",

@@ -272,9 +272,9 @@ class PredictorPairsConfig(TableAnalysis):
     levels: Annotated[OptionalPath, InputFile(folder=True)] = Field(
         default=None,
         description=(
-            "In place of `expression`: a table of levels, genes x samples in the same formats, "
-            "with whole numbers 0, 1, ... up to 3; empty or NA where missing. Then `quantize.rule` "
-            "does nothing, and of `preprocess` only `min_samples` and `drop_constant` count."
+            "In place of `expression`: a table of levels, whole numbers from 0 up to 3; empty or "
+            "NA where missing. Then `quantize.rule` does nothing, and of `preprocess` only "
+            "`min_samples` and `drop_constant` count."
         ),
     )
     quantize: QuantizeConfig = Field(

@@ -173,8 +173,7 @@ def trajectory_correlation(
     dihedrals : a list of phi, psi, omega, chi1, chi2, chi3, chi4, chi5
         Which angles of each residue are variables, where it has them.
     distances : a mapping of NAME: [selection, selection]
-        Distances to pair, by name: each between the geometric centres of two selections. No
-        superposition is needed.
+        Distances to pair, by name: each between the geometric centres of two selections.
     domains : a mapping of NAME: selection
         Parts of the molecule to mark in heat maps and tables: a name, and the residues as a
         selection. A residue of two domains belongs to the first.

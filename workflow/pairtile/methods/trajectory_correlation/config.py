@@ -145,8 +145,7 @@ class TrajectoryCorrelationConfig(Analysis):
     distances: DistanceMap = Field(
         default={},
         description=(
-            "Distances to pair, by name: each between the geometric centres of two selections. No "
-            "superposition is needed."
+            "Distances to pair, by name: each between the geometric centres of two selections."
         ),
     )
     domains: DomainMap = Field(
@@ -201,8 +200,8 @@ class TrajectoryCorrelationConfig(Analysis):
     paths: Annotated[PathEnds, UsedBy("tables", names_items=True)] = Field(
         default=(),
         description=(
-            "Residues between which to find the shortest paths (an edge is as long as -ln of its "
-            "correlation), by their names in `items.parquet`. Best with `contacts`."
+            "Residues between which to find the shortest paths, by their names in "
+            "`items.parquet`. Best with `contacts`."
         ),
     )
     suboptimal_paths: Annotated[int, Field(ge=1, le=10_000), UsedBy("tables")] = Field(

@@ -83,16 +83,13 @@ class FramesConfig(ConfigModel):
 
     start: Annotated[int, Field(ge=-_MAX_FRAME, le=_MAX_FRAME), Expected(_FRAME)] = Field(
         default=0,
-        description=(
-            "The first frame, to leave out equilibration; negative counts from the end (-500: the "
-            "last 500)."
-        ),
+        description=("The first frame, to leave out equilibration; -500: the last 500."),
     )
     stop: Annotated[
         int | None, Field(ge=-_MAX_FRAME, le=_MAX_FRAME), Expected(f"{_FRAME}, or null")
     ] = Field(default=None, description="The frame before which to stop; null: go to the end.")
     step: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
-        default=1, description="Use every so many frames. Nearby frames add little; they cost time."
+        default=1, description="Use every so many frames."
     )
 
     @property
