@@ -33,8 +33,6 @@ def assert_described(
     names: list[str] = []
     if "arrays" in kinds:
         names += np.load(out / "scores.npz").files
-    if "states" in kinds:
-        names += [path.name for path in (out / "state").glob("*.npy")]
     if "figures" in kinds:
         report = get_method(method).part(get_method(method).report)
         own = [figure for figure in report.figures if figure not in COMMON_FIGURES]

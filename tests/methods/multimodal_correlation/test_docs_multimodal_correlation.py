@@ -127,5 +127,5 @@ def test_tables_arrays_figures_and_counts_are_described(run: Analysis) -> None:
     assert "Treatment_heat_q_value" in columns
     assert "Hours_r_squared" in columns
     assert_described(
-        run.out, "multimodal_correlation", as_described, ("arrays", "states", "figures", "counts")
+        run.out, "multimodal_correlation", as_described, ("arrays", "figures", "counts")
     )

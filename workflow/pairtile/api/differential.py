@@ -103,18 +103,15 @@ def differential(
     batch : array-like [shape: (samples,)], mapping or Series, or None
         Which batch each sample is of.
     orientation : genes_in_rows or samples_in_rows
-        Which way the table lies. `genes_in_rows`: one gene a line, one sample a column.
-        `samples_in_rows`: the other way round. `.h5ad` files are cells x genes by their format,
-        whatever stands here.
+        Which way the table lies. `.h5ad` files are cells x genes whatever stands here.
     layer : auto or the name of a layer (text) or None
         Which matrix of an `.h5ad` file to read: the name of a layer, for instance `counts`, or
         `raw` (with its own genes), or `X`, as None does. `auto`: the counts that X was made from,
         where X is normalised or scaled and they are in the file, of the genes of X; else X.
         `summary.json` says which. Only for `.h5ad` files.
     obs : a mapping of columns to a value or a list of values
-        Read only some samples: columns of `obs` of an `.h5ad` file, or of `samples.annotations`
-        beside another expression table, each with a value or a list of values, as `{cell_type: T
-        cell}`; samples that fit all of them are taken.
+        Read only some samples: columns of `obs` or `samples.annotations`, each with a value or a
+        list of values, as `{cell_type: T cell}`; samples that fit all of them are taken.
     backend : auto, cpu or cuda
         Where to compute. `auto`: a usable GPU, else all CPU cores.
 

@@ -75,84 +75,62 @@ def prepare_expression(
         Effects to remove from every gene by least squares: columns of samples, each a label or a
         number for each sample (numbers as straight lines), in their order or by their names.
     log2 : auto, True or False
-        Take the logarithm to base 2 of every value. `auto` takes it where the values look like
-        counts or intensities (GEO2R's rule: 99 % quantile above 100, or range above 50 and lower
-        quartile above 0) and none is negative, and says in `summary.json` what it decided and why.
-        `True` always takes it; negative values are then an error. `False`: the values are used as
-        they are.
+        Take the logarithm to base 2 of every value. `auto`: where the values look like counts or
+        intensities (GEO2R's rule: 99 % quantile above 100, or range above 50 and lower quartile
+        above 0) and none is negative. `True`: always; negative values are an error. `False`: never.
     pseudocount : auto or a number of at least 0
-        Added to every value before log2, after `cpm`, `cp10k`, `median_ratio` or `tmm`; used only
-        where log2 is taken. `auto`: 1 for counts and for tables that hold zeros, which so stay, as
-        the lowest value; else 0, also where nothing lies just above zero, which then means that
-        nothing was detected. With 0, zeros become missing values.
+        Added to every value before log2, after normalisation. `auto`: 1 for counts and for tables
+        that hold zeros, which so stay, as the lowest value; 0 where nothing lies just above zero,
+        which then means not detected. With 0, zeros become missing values.
     normalize : str
-        Makes samples, or genes, comparable. `auto`: for counts (whole numbers of which the largest
-        is 20 or more; estimated counts with decimals, which are rounded; counts that can be
-        recovered from their logarithms or from CPM), unless log2 is `False`: `nb_residuals` where
-        depths differ and zeros would show it (share of zeros, of genes above zero anywhere, times
-        the variance of the log totals, also without the largest count of each sample, which may
-        bloom, times the square root of the number of samples, above 0.04; not with `pseudocount:
-        0`), else `median_ratio` where 20 genes, or half of them, are above zero in every sample,
-        else `cp10k`; for other values, also as logarithms, `median_ratio` where size factors are
-        unequal: few genes take much of a common total, or a factor of the sample moves all genes
-        (depth, brightness of an array, amount of material); other tables as they are;
-        `summary.json` says which and why. `none`: values are used as they are (tables that come
-        normalised). `quantile`: every sample gets the same distribution of values (microarrays).
-        `cpm`, `cp10k`: counts per million or per 10,000, each sample divided by its total, before
-        log2. `nb_residuals`: normal scores of the counts under a negative binomial model of each
-        gene, whose mean goes with the depth of the sample; of equal counts in random order (single
-        cells, and whatever else has many zeros: there, scaled counts of unrelated genes agree by
-        depth). `depth_ranks`: ranks of each gene among samples of about the same total, ties in
-        random order, as normal scores (for many hundreds of samples). `median_ratio`: size factors
-        by the median of ratios to the genes' geometric means, as DESeq2 does, before log2 (bulk
-        counts; steadier than cpm where few genes dominate). `tmm`: size factors by trimmed means of
-        M-values, as edgeR does, before log2. `vst`: counts over the factors of `median_ratio`, by a
-        function like log2 under which the variance does not depend on the mean (DESeq's, with a
-        fitted trend of dispersions); no log2 after it. `zscore`: each gene to mean 0 and standard
-        deviation 1; changes no rank, so it does nothing under `transform: rank`.
+        Makes samples, or genes, comparable. `auto`: of counts (also estimated ones, or recovered
+        from logarithms or CPM), unless log2 is `False`, `nb_residuals` where depths differ and
+        zeros would show it, else `median_ratio`, or `cp10k` where few genes are above zero in every
+        sample; of other values `median_ratio` where size factors are unequal, else `none`;
+        docs/methods/mutual_information.md has the rules, `summary.json` says which and why. `none`:
+        values as they are. `quantile`: every sample gets the same distribution (microarrays).
+        `cpm`, `cp10k`: counts per million or per 10,000. `nb_residuals`: normal scores of the
+        counts under a negative binomial model of each gene with the depth of each sample (single
+        cells, and whatever else has many zeros). `depth_ranks`: ranks among samples of about the
+        same total, as normal scores (for many hundreds of samples). `median_ratio`: size factors as
+        in DESeq2 (bulk counts). `tmm`: size factors as in edgeR. `vst`: the variance-stabilising
+        transform of DESeq; no log2 after it. `zscore`: each gene to mean 0 and standard deviation
+        1; does nothing under `transform: rank`.
     min_samples : an integer between 3 and 1000000
-        Least number of samples. Genes observed in fewer samples are dropped, and pairs of genes
-        observed together in fewer get no score. Scores from few samples come out too good by
-        chance: go below 20 only if you must.
+        Least number of samples. Genes observed in fewer are dropped, and pairs observed together in
+        fewer get no score. Scores from few samples come out too good by chance.
     min_expressed : a number of at least 0 and at most 1
         Least share of the samples in which a gene must be above zero, before anything is changed;
-        other genes are dropped. 0.1 leaves out genes that hardly any cell has. Not for tables with
-        negative values.
+        other genes are dropped. Not for tables with negative values.
     top_variable : an integer between 2 and 10000000, or None
         Keep this many genes, those of the largest variance after log2 (under `nb_residuals` and
         `depth_ranks` of counts per 10,000 on that scale); None: all.
     drop_constant : True or False
-        Drop genes that have the same value in all samples. `False` keeps them: they score 0 with
-        every gene and are counted in `summary.json`. `True` leaves them out.
+        Drop genes that have the same value in all samples. `False`: they score 0 with every gene.
     sample_scale : auto, True or False
         Bring all samples to the same spread about the genes' medians, after log2 and normalisation.
         `auto`: where the noise of samples differs (what other samples do not predict of a sample;
-        standard deviation of its logarithm 0.2 or more), since then unrelated genes stray in the
-        same samples; `summary.json` says so.
+        standard deviation of its logarithm 0.2 or more).
     hidden_factors : none, auto or an integer between 1 and 50
         Remove what most genes share and nothing states: quality, mixtures of cell types, batches.
-        `auto`: components of the table above those of exchanged samples, turned to simple
-        structure, whose loadings are spread over more than a fifth of the genes. A number: so many
-        of the first components, spread or not. Values become normal scores of each gene less what
-        the factors hold. After all else, `regress_out` too. A module of a quarter of the genes or
-        more is taken for a factor.
+        `auto`: components above those of exchanged samples, turned to simple structure, whose
+        loadings are spread over more than a fifth of the genes. A number: so many of the first
+        components. Values become normal scores of each gene less what the factors hold, after all
+        else. A module of a quarter of the genes or more is taken for a factor.
     control_genes : a path (text) or None
-        Genes, one a line, that have nothing in common but what samples share (negative controls:
-        spike-ins, housekeeping genes): `hidden_factors` is then found from these alone, however
-        broad, as RUV does. None: from all genes. A relative path starts at the working directory.
+        Genes, one a line, that have nothing in common but what samples share (spike-ins,
+        housekeeping genes): `hidden_factors` is then found from these alone, as RUV does. None:
+        from all genes.
     orientation : genes_in_rows or samples_in_rows
-        Which way the table lies. `genes_in_rows`: one gene a line, one sample a column.
-        `samples_in_rows`: the other way round. `.h5ad` files are cells x genes by their format,
-        whatever stands here.
+        Which way the table lies. `.h5ad` files are cells x genes whatever stands here.
     layer : auto or the name of a layer (text) or None
         Which matrix of an `.h5ad` file to read: the name of a layer, for instance `counts`, or
         `raw` (with its own genes), or `X`, as None does. `auto`: the counts that X was made from,
         where X is normalised or scaled and they are in the file, of the genes of X; else X.
         `summary.json` says which. Only for `.h5ad` files.
     obs : a mapping of columns to a value or a list of values
-        Read only some samples: columns of `obs` of an `.h5ad` file, or of `samples.annotations`
-        beside another expression table, each with a value or a list of values, as `{cell_type: T
-        cell}`; samples that fit all of them are taken.
+        Read only some samples: columns of `obs` or `samples.annotations`, each with a value or a
+        list of values, as `{cell_type: T cell}`; samples that fit all of them are taken.
 
     Returns
     -------

@@ -45,15 +45,13 @@ analyses:
 ```
 
 - **Install** the package where `snakemake` runs, in the version of the workflow, as
-  `docs/install.md` says. Snakemake alone can check the rules (`--lint`) and plan a run (`-n`). Jobs
-  may have an image of their own (`--sdm apptainer`) or an environment (`--sdm conda`; beside
-  `--resources gpu=N` one with CuPy).
+  `docs/install.md` says. Jobs may have an image of their own (`--sdm apptainer`) or an environment
+  (`--sdm conda`).
 - **Paths** that are relative start at the working directory (`snakemake --directory` sets it), not
   at the configuration file.
-- **Every key but the required ones has a default**; the key can be left out, and so can a whole
-  section. `summary.json` records all values as they were used.
-- **Mistakes are refused before any job starts**: unknown keys, wrong types, impossible values and
-  missing files, all in one list that names the key, what was found and what is allowed.
+- **Every key but the required ones has a default.** `summary.json` records all values as they
+  were used.
+- **Mistakes are refused before any job starts**, all in one list.
 - **Numbers** stand without quotes; `1e-5` and `1.0e-5` are the same. **Names and texts** that YAML
   takes for something else (`on`, `no`, `1`, `2024-01-01`) need quotes.
 - `snakemake --config backend=cpu seed=2` sets top-level keys from the command line.
@@ -118,8 +116,8 @@ def _sentence(model: type[Analysis], key: str) -> str:
 
 
 def _table(rows: Iterable[Row]) -> str:
-    lines = [("key", "type", "default", "what it does"), ("---",) * 4, *rows]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines) + "\n"
+    lines = ["| key | type | default | what it does |", "|---|---|---|---|"]
+    return "\n".join([*lines, *(f"| {' | '.join(cells)} |" for cells in rows)]) + "\n"
 
 
 def _section_rows(model: type[ConfigModel]) -> Iterator[Row]:
@@ -149,10 +147,8 @@ def _default(field: FieldInfo) -> str:
 
 def in_yaml(value: object) -> str:
     """A default as one would write it in YAML, on one line."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return str(value).lower()
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
     if isinstance(value, float):
         return f"{value:g}".replace("e-0", "e-")
     if isinstance(value, dict):
@@ -186,9 +182,11 @@ def schema_text() -> str:
 
 def packages_with_columns() -> dict[str, str]:
     """What the documentation calls rooms with a ``columns.toml``, and their packages."""
-    of_methods = {name: method.package for name, method in methods().items()}
-    shared = {"preprocess": "pairtile.preprocess", "downstream": "pairtile.downstream"}
-    return {**shared, **of_methods}
+    return {
+        "preprocess": "pairtile.preprocess",
+        "downstream": "pairtile.downstream",
+        **{name: method.package for name, method in methods().items()},
+    }
 
 
 def pages_with_tables(checkout: Path) -> dict[Path, str]:

@@ -15,9 +15,8 @@ class GeneModulesConfig(ConfigModel):
     method: Literal["leiden", "wgcna"] = Field(
         default="leiden",
         description=(
-            "`leiden`: communities of the network that was inferred. `wgcna`: branches of a tree "
-            "of the topological overlap of all genes, whatever the network, as R's WGCNA "
-            "(`blockwiseModules`, one block) finds them."
+            "`leiden`: communities of the network that was inferred. `wgcna`: as R's WGCNA "
+            "(`blockwiseModules`, one block) finds them, whatever the network."
         ),
     )
     resolution: Annotated[float, Field(gt=0, le=1000)] = Field(
@@ -59,8 +58,7 @@ class GeneModulesConfig(ConfigModel):
     max_p: Annotated[float, Field(ge=0.01, le=1)] | None = Field(
         default=0.05,
         description=(
-            "Modules with a larger p-value are no modules; they are counted. It is the chance that "
-            "noise gives as strong a module anywhere, from the same search in permuted tables. "
-            "null: no test, as in WGCNA, which finds modules in noise."
+            "Modules with a larger p-value, the chance that noise gives as strong a module "
+            "anywhere, are left out. null: no test, as in WGCNA, which finds modules in noise."
         ),
     )

@@ -53,42 +53,40 @@ GeneSetsFile = Annotated[OptionalPath, InputFile("enrichment"), UsedBy("enrichme
 Chunks = Annotated[Literal["auto"] | Annotated[int, Field(ge=1, le=100_000)], UsedBy("plan")]
 
 
-def gold_standard_field(more: str = "") -> Any:
+def gold_standard_field() -> Any:
     """The key ``gold_standard`` (a ``GoldStandard``) of a method whose edges join genes."""
     return Field(
         default=None,
         description=(
             "A table of known edges, columns source and target, or lists of ARACNe (`.adj`), to "
             "compare the network with: adds `evaluation.json` (AUPR, AUROC, precision, recall) and "
-            f"its part of the report. null: no evaluation. It does not change the network.{more}"
+            "its part of the report. It does not change the network."
         ),
     )
 
 
-def chunks_field(what: str = "the pairs are", more: str = "") -> Any:
-    """The key ``chunks`` (a ``Chunks``); ``what`` is split into jobs."""
+def chunks_field() -> Any:
+    """The key ``chunks`` (a ``Chunks``)."""
     return Field(
         default="auto",
         description=(
-            f"Into how many jobs {what} split. `auto` makes jobs of one to five minutes, and one "
-            f"job of a small problem. Results are the same for any number.{more}"
+            "Into how many jobs the pairs are split. `auto` makes jobs of one to five minutes, and "
+            "one job of a small problem. Results are the same for any number."
         ),
     )
 
 
-def export_field(
-    what: str = "the network", beside: str = "`network.parquet`", more: str = ""
-) -> Any:
-    """The key ``export`` (an ``ExportList``): formats of ``what``, written ``beside`` something."""
+def export_field() -> Any:
+    """The key ``export`` (an ``ExportList``)."""
     return Field(
         default="auto",
         description=(
-            f"Formats in which {what} is written, beside {beside}. `auto`: "
+            "Formats in which the network is written, beside `network.parquet`. `auto`: "
             f"`{AUTO_FORMATS[0]}`, and up to {MAX_AUTO_EDGES:,} edges `{AUTO_FORMATS[1]}`; or a "
             "list of any of these, which is written whatever the size. "
             + "; ".join(
                 f"`{name}`: {format.description}" for name, format in EXPORT_FORMATS.items()
             )
-            + f".{more}"
+            + ". Matrices hold the strongest edge of a pair."
         ),
     )

@@ -76,68 +76,51 @@ class Preprocess(ConfigModel):
     log2: Literal["auto"] | bool = Field(
         default="auto",
         description=(
-            "Take the logarithm to base 2 of every value. `auto` takes it where the values look "
-            "like counts or intensities (GEO2R's rule: 99 % quantile above 100, or range above 50 "
-            "and lower quartile above 0) and none is negative, and says in `summary.json` what it "
-            "decided and why. `true` always takes it; negative values are then an error. `false`: "
-            "the values are used as they are."
+            "Take the logarithm to base 2 of every value. `auto`: where the values look like "
+            "counts or intensities (GEO2R's rule: 99 % quantile above 100, or range above 50 and "
+            "lower quartile above 0) and none is negative. `true`: always; negative values are an "
+            "error. `false`: never."
         ),
     )
     pseudocount: Literal["auto"] | Annotated[float, Field(ge=0)] = Field(
         default="auto",
         description=(
-            "Added to every value before log2, after `cpm`, `cp10k`, `median_ratio` or `tmm`; used "
-            "only where log2 is taken. `auto`: 1 for counts and for tables that hold zeros, which "
-            "so stay, as the lowest value; else 0, also where nothing lies just above zero, which "
-            "then means that nothing was detected. With 0, zeros become missing values."
+            "Added to every value before log2, after normalisation. `auto`: 1 for counts and for "
+            "tables that hold zeros, which so stay, as the lowest value; 0 where nothing lies "
+            "just above zero, which then means not detected. With 0, zeros become missing values."
         ),
     )
     normalize: Normalization = Field(
         default="auto",
         description=(
-            "Makes samples, or genes, comparable. `auto`: for counts (whole numbers of which the "
-            "largest is 20 or more; estimated counts with decimals, which are rounded; counts that "
-            "can be recovered from their logarithms or from CPM), unless log2 is `false`: "
-            "`nb_residuals` where depths differ and zeros would show it (share of zeros, of genes "
-            "above zero anywhere, times the variance of the log totals, also without the largest "
-            "count of each sample, which may bloom, times the square root of the number of "
-            "samples, above 0.04; not with `pseudocount: 0`), else `median_ratio` "
-            "where 20 genes, or half of them, are above zero in every sample, else `cp10k`; for "
-            "other values, also as logarithms, `median_ratio` where size factors are unequal: few "
-            "genes take much of a common total, or a factor of the sample moves all genes (depth, "
-            "brightness of an array, amount of material); other tables as they are; "
-            "`summary.json` says which and why. `none`: values are used as they are (tables that "
-            "come normalised). `quantile`: every sample gets the same distribution of values "
-            "(microarrays). `cpm`, `cp10k`: counts per million or per 10,000, each sample "
-            "divided by its total, before log2. `nb_residuals`: normal scores of the counts "
-            "under a negative binomial model of each gene, whose mean goes with the depth of "
-            "the sample; of equal counts in random order (single cells, and whatever else has many "
-            "zeros: there, scaled counts of unrelated genes agree by depth). "
-            "`depth_ranks`: ranks of each gene among samples of about the same total, ties in "
-            "random order, as normal scores (for many hundreds of samples). `median_ratio`: size "
-            "factors by the median of ratios to the genes' geometric means, as DESeq2 does, before"
-            " log2 (bulk counts; steadier than cpm where few genes dominate). `tmm`: size factors "
-            "by trimmed means of M-values, as edgeR does, before log2. `vst`: counts over the "
-            "factors of `median_ratio`, by a function like log2 under which the variance does not "
-            "depend on the mean (DESeq's, with a fitted trend of dispersions); no log2 after it. "
-            "`zscore`: each gene to mean 0 and standard deviation 1; changes no rank, so it does "
-            "nothing under `transform: rank`."
+            "Makes samples, or genes, comparable. `auto`: of counts (also estimated ones, or "
+            "recovered from logarithms or CPM), unless log2 is `false`, `nb_residuals` where "
+            "depths differ and zeros would show it, else `median_ratio`, or `cp10k` where few "
+            "genes are above zero in every sample; of other values `median_ratio` where size "
+            "factors are unequal, else `none`; docs/methods/mutual_information.md has the rules, "
+            "`summary.json` says which and why. `none`: values as they are. `quantile`: every "
+            "sample gets the same distribution (microarrays). `cpm`, `cp10k`: counts per million "
+            "or per 10,000. `nb_residuals`: normal scores of the counts under a negative binomial "
+            "model of each gene with the depth of each sample (single cells, and whatever else "
+            "has many zeros). `depth_ranks`: ranks among samples of about the same total, as "
+            "normal scores (for many hundreds of samples). `median_ratio`: size factors as in "
+            "DESeq2 (bulk counts). `tmm`: size factors as in edgeR. `vst`: the "
+            "variance-stabilising transform of DESeq; no log2 after it. `zscore`: each gene to "
+            "mean 0 and standard deviation 1; does nothing under `transform: rank`."
         ),
     )
     min_samples: Annotated[int, Field(ge=3, le=1_000_000)] = Field(
         default=20,
         description=(
-            "Least number of samples. Genes observed in fewer samples are dropped, and pairs of "
-            "genes observed together in fewer get no score. Scores from few samples come out too "
-            "good by chance: go below 20 only if you must."
+            "Least number of samples. Genes observed in fewer are dropped, and pairs observed "
+            "together in fewer get no score. Scores from few samples come out too good by chance."
         ),
     )
     min_expressed: Annotated[float, Field(ge=0, le=1)] = Field(
         default=0.0,
         description=(
             "Least share of the samples in which a gene must be above zero, before anything is "
-            "changed; other genes are dropped. 0.1 leaves out genes that hardly any cell has. Not "
-            "for tables with negative values."
+            "changed; other genes are dropped. Not for tables with negative values."
         ),
     )
     top_variable: Annotated[int | None, Field(ge=2, le=10_000_000)] = Field(
@@ -150,8 +133,8 @@ class Preprocess(ConfigModel):
     drop_constant: bool = Field(
         default=False,
         description=(
-            "Drop genes that have the same value in all samples. `false` keeps them: they score 0 "
-            "with every gene and are counted in `summary.json`. `true` leaves them out."
+            "Drop genes that have the same value in all samples. `false`: they score 0 with every "
+            "gene."
         ),
     )
     sample_scale: Literal["auto"] | bool = Field(
@@ -159,38 +142,36 @@ class Preprocess(ConfigModel):
         description=(
             "Bring all samples to the same spread about the genes' medians, after log2 and "
             "normalisation. `auto`: where the noise of samples differs (what other samples do not "
-            "predict of a sample; standard deviation of its logarithm 0.2 or more), since then "
-            "unrelated genes stray in the same samples; `summary.json` says so."
+            "predict of a sample; standard deviation of its logarithm 0.2 or more)."
         ),
     )
     regress_out: Columns = Field(
         default=(),
         description=(
-            "Columns of `samples.annotations`, or of `obs` in an `.h5ad` file (batch, sex, age): "
-            "their additive effects are removed from every gene by least squares, after log2 and "
-            "normalisation: labels (and numbers of groups: 1, 2, 3) as groups, other numbers as "
-            "straight lines, `smooth(hours)` as a curve over numbers, `smooth(x:y)` as a surface "
-            "over two columns, `spatial` of `obsm` too. Each gene keeps its mean."
+            "Columns of `samples.annotations` or `obs` (batch, sex, age) whose effects are "
+            "removed from every gene by least squares, after log2 and normalisation: labels (and "
+            "numbers of groups: 1, 2, 3) as groups, other numbers as straight lines, "
+            "`smooth(hours)` as a curve, `smooth(x:y)` as a surface, `spatial` of `obsm` too. "
+            "Each gene keeps its mean."
         ),
     )
     hidden_factors: Literal["none", "auto"] | Annotated[int, Field(ge=1, le=MAX_FACTORS)] = Field(
         default="none",
         description=(
             "Remove what most genes share and nothing states: quality, mixtures of cell types, "
-            "batches. `auto`: components of the table above those of exchanged samples, turned to "
-            "simple structure, whose loadings are spread over more than a fifth of the genes. A "
-            "number: so many of the first components, spread or not. Values become normal scores "
-            "of each gene less what the factors hold. After all else, `regress_out` too. A module "
-            "of a quarter of the genes or more is taken for a factor."
+            "batches. `auto`: components above those of exchanged samples, turned to simple "
+            "structure, whose loadings are spread over more than a fifth of the genes. A number: "
+            "so many of the first components. Values become normal scores of each gene less what "
+            "the factors hold, after all else. A module of a quarter of the genes or more is "
+            "taken for a factor."
         ),
     )
     control_genes: Annotated[str | None, Text("a path", optional=True)] = Field(
         default=None,
         description=(
-            "Genes, one a line, that have nothing in common but what samples share (negative "
-            "controls: spike-ins, housekeeping genes): `hidden_factors` is then found from these "
-            "alone, however broad, as RUV does. null: from all genes. A relative path starts at "
-            "the working directory."
+            "Genes, one a line, that have nothing in common but what samples share (spike-ins, "
+            "housekeeping genes): `hidden_factors` is then found from these alone, as RUV does. "
+            "null: from all genes."
         ),
     )
 
@@ -209,70 +190,64 @@ class TableAnalysis(Analysis):
     orientation: Literal["genes_in_rows", "samples_in_rows"] = Field(
         default="genes_in_rows",
         description=(
-            "Which way the table lies. `genes_in_rows`: one gene a line, one sample a column. "
-            "`samples_in_rows`: the other way round. `.h5ad` files are cells x genes by their "
-            "format, whatever stands here."
+            "Which way the table lies. `.h5ad` files are cells x genes whatever stands here."
         ),
     )
     layer: Annotated[str | None, Text("auto or the name of a layer", optional=True)] = Field(
         default="auto",
         description=(
-            "Which matrix of an `.h5ad` file to read: the name of a layer, for instance `counts`, "
-            "or `raw` (with its own genes), or `X`, as null does. `auto`: the counts that X was "
-            "made from, where X is normalised or scaled and they are in the file, of the genes of "
-            "X; else X. `summary.json` says which. Only for `.h5ad` files."
+            "Which matrix of an `.h5ad` file to read: the name of a layer, `raw` (with its own "
+            "genes), or `X`, as null does. `auto`: the counts that X was made from, where the "
+            "file has them, of the genes of X; else X."
         ),
     )
     obs: CellsByColumn = Field(
         default={},
         description=(
-            "Read only some samples: columns of `obs` of an `.h5ad` file, or of "
-            "`samples.annotations` beside another expression table, each with a value or a list "
-            "of values, as `{cell_type: T cell}`; samples that fit all of them are taken."
+            "Read only some samples: columns of `obs` or `samples.annotations`, each with a value "
+            "or a list of values, as `{cell_type: T cell}`; samples that fit all of them are "
+            "taken."
         ),
     )
     split_by: OptionalColumn = Field(
         default=None,
         description=(
-            "A column (of `obs` of an `.h5ad` file, else of `samples.annotations`): one network "
-            "for each of its 2 to 200 labels: tissues, cell types, donors. The analysis NAME "
-            "becomes analyses NAME.LABEL with all its settings, and `results/NAME/` holds what "
-            "their networks share and where they differ. Labels with fewer than `min_samples` "
-            "samples are left out. null: one network."
+            "A column of `obs` or `samples.annotations`: one network for each of its 2 to 200 "
+            "labels (tissues, cell types, donors). The analysis NAME becomes analyses NAME.LABEL, "
+            "and `results/NAME/` holds what their networks share and where they differ. Labels "
+            "with fewer than `min_samples` samples are left out."
         ),
     )
     duplicates: Literal["error", "mean", "max", "first"] = Field(
         default="error",
         description=(
-            "What to do with genes of the same name (symbols, probes): `error`: refuse the table; "
-            "`mean`: their mean in each sample; `max`: the one with the largest mean; `first`: the "
-            "first. Before anything else is done."
+            "What to do with genes of the same name (symbols, probes), before anything else: "
+            "`error`: refuse the table; `mean`: their mean in each sample; `max`: the one with "
+            "the largest mean; `first`: the first."
         ),
     )
     ignore_case: bool = Field(
         default=False,
         description=(
             "Whether names in lists, gene sets and gold standards stand for all genes that differ "
-            "from them in capitals only (LexA and lexA). Without, for such a gene if it is the "
-            "only one."
+            "from them in capitals only (LexA and lexA), else for such a gene if it is the only "
+            "one."
         ),
     )
     ignore_versions: bool = Field(
         default=False,
         description=(
             "Whether names are read without the version after their last point, in the table and "
-            "in every list (ENSG00000141510.18 is ENSG00000141510). Two versions of one gene in "
-            "the table are then genes of the same name: see `duplicates`."
+            "in every list (ENSG00000141510.18 is ENSG00000141510). Two versions of one gene are "
+            "then `duplicates`."
         ),
     )
     names: NamesTable = Field(
         default=None,
         description=(
-            "What people call the genes: a table of two columns, identifier (as in the table) and "
-            "symbol; plain or `.gz`. Lists, gene sets and gold standards may then name genes by "
-            "either, the page shows symbols, and tables and graphs have them beside the "
-            "identifiers. Genes that it does not name keep their identifier. null: identifiers "
-            "alone. A relative path starts at the working directory."
+            "A table of two columns, identifier (as in the expression table) and symbol; plain or "
+            "`.gz`. Lists, gene sets and gold standards may then name genes by either, the page "
+            "shows symbols, and tables and graphs have both."
         ),
     )
     samples: OptionalSamples = Field(
@@ -293,14 +268,14 @@ class TableAnalysis(Analysis):
         default=None,
         description=(
             "Groups of genes that go together: adds `modules.tsv`, `module_summary.tsv`, "
-            "`eigengenes.tsv` and `module_membership.tsv`. null: none."
+            "`eigengenes.tsv` and `module_membership.tsv`."
         ),
     )
     other_samples: Annotated[ModulesTable, UsedBy("modules", "module_preservation")] = Field(
         default=None,
         description=(
             "A table of the same genes in other samples, in any format of `expression`, prepared "
-            "alike: are `modules` kept there? Adds `module_preservation.tsv`. null: not asked."
+            "alike: are `modules` kept there? Adds `module_preservation.tsv`."
         ),
     )
     traits: Annotated[
@@ -309,11 +284,9 @@ class TableAnalysis(Analysis):
     ] = Field(
         default=(),
         description=(
-            "Columns of annotations (of `samples.annotations`, or `obs` of an `.h5ad` file): "
-            "eigengenes of `modules` are tested against each, batches and series respected "
-            "(`module_traits.tsv`), and activities of `activity`. Numbers of which at most five "
-            "differ, such as grades, are taken for labels, but for "
-            "`{name: grade, kind: quantitative}`."
+            "Columns of `samples.annotations` or `obs`: eigengenes of `modules` are tested "
+            "against each, batches and series respected (`module_traits.tsv`), and activities of "
+            "`activity`."
         ),
     )
     gene_sets: GeneSetsFile = Field(
@@ -322,17 +295,15 @@ class TableAnalysis(Analysis):
             "Gene sets, to see which are over-represented in what was found: `.gmt` (MSigDB, "
             "Enrichr), or a table of two columns, gene and set; plain or `.gz`. Adds "
             "`enrichment.tsv`: modules, regulons, condition and differential edges against each "
-            "set (hypergeometric, the analysed genes as background), and the sets' genes by their "
-            "correlation with the eigengene of each module. Symbols of `names` count as names. "
-            "null: none. A relative path starts at the working directory."
+            "set (hypergeometric), and ranks of the sets' genes by eigengenes."
         ),
     )
     activity: Annotated[bool, UsedBy("activity")] = Field(
         default=False,
         description=(
-            "Estimate the activity of each regulator in each sample from its targets in the "
-            "network: adds `activity.tsv` (t of a univariate linear model), `activity_viper.tsv` "
-            "and, with labels in `traits` or `differential`, `activity_tests.tsv`."
+            "Activity of each regulator in each sample from its targets: adds `activity.tsv` (t "
+            "of a univariate linear model), `activity_viper.tsv` and, with labels in `traits` or "
+            "`differential`, `activity_tests.tsv`."
         ),
     )
     differential: Annotated[
@@ -416,10 +387,9 @@ class ExpressionAnalysis(TableAnalysis):
 
     expression: Annotated[RequiredPath, InputFile(folder=True)] = Field(
         description=(
-            "The expression table, genes x samples. Formats, by suffix: `.tsv`, `.tab`, `.csv`, "
-            "`.txt` and `.gct` (each also `.gz`), `.parquet`, `.h5ad` (AnnData), `.h5` (Cell "
-            "Ranger's), `.loom`, or a 10x folder with `matrix.mtx`. A relative path starts at the "
-            "working directory, not at this file."
+            "The expression table, genes x samples: `.tsv`, `.tab`, `.csv`, `.txt`, `.gct` (each "
+            "also `.gz`), `.parquet`, `.h5ad` (AnnData), `.h5` (Cell Ranger's), `.loom`, or a 10x "
+            "folder with `matrix.mtx`."
         )
     )
 
@@ -431,19 +401,17 @@ class TwoTableAnalysis(ExpressionAnalysis):
         default=None,
         description=(
             "A second table of the same samples (metabolites, miRNAs, proteins, accessible "
-            "regions), in any format of `expression`, its genes or its samples in rows: whichever "
-            "side has names of samples. Then every row of it is paired with every gene of "
-            "`expression`, and with nothing else; it is the `source` of the edge. Samples are "
-            "matched by name, and those of one table alone left out. null: pairs within one table. "
-            "A relative path starts at the working directory."
+            "regions), in any format of `expression`, samples in columns or rows. Every row of it "
+            "is paired with every gene of `expression`, and with nothing else; it is the `source` "
+            "of the edge. Samples are matched by name. null: pairs within one table."
         ),
     )
     other_preprocess: Preprocess | None = Field(
         default=None,
         description=(
-            "How `other_expression` is cleaned, with the keys of `preprocess`. null: with "
-            "`min_samples`, `drop_constant`, `sample_scale`, `regress_out` and `hidden_factors` of "
-            "`preprocess`, and all else decided from the table itself."
+            "How `other_expression` is cleaned, with the keys of `preprocess`. null: "
+            "`min_samples`, `drop_constant`, `sample_scale`, `regress_out` and `hidden_factors` "
+            "as there, all else by the table itself."
         ),
     )
 
@@ -452,10 +420,9 @@ class TwoTableAnalysis(ExpressionAnalysis):
     ] = Field(
         default=None,
         description=(
-            "The name of an analysis of `method: mirna_targets` in the same configuration, whose "
-            "miRNAs and genes are named as in `other_expression` and `expression`. Predicted "
-            "targets (with a canonical site) that go against their miRNA are listed, with the "
-            "p-values of their enrichment. null: none."
+            "An analysis of `method: mirna_targets` in the same configuration, named as in "
+            "`other_expression` and `expression`. Predicted targets (with a canonical site) that "
+            "go against their miRNA are listed, with the p-values of their enrichment."
         ),
     )
 

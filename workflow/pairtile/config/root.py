@@ -97,16 +97,15 @@ class Config(ConfigModel):
         default="results",
         description=(
             "Folder for all results, made when missing; each analysis gets a folder of its own in "
-            "it, `results/NAME/`. A relative path starts at the working directory."
+            "it, `results/NAME/`."
         ),
     )
     backend: Literal["auto", "cpu", "cuda"] = Field(
         default="auto",
         description=(
-            "Where pairs are scored. `auto`: on a GPU where a usable NVIDIA GPU and CuPy are "
-            "there and the work is worth its start, else on the CPU; the log says which and why. "
-            "`cpu`: on all cores that the job was given. `cuda`: on a GPU, and an error without "
-            "one."
+            "Where pairs are scored. `auto`: on a usable NVIDIA GPU where CuPy is there and the "
+            "work is worth its start, else on the CPU. `cpu`: on all cores that the job was "
+            "given. `cuda`: on a GPU, and an error without one."
         ),
     )
     seed: Annotated[int, Field(ge=0, le=2**32 - 1)] = Field(
@@ -131,8 +130,7 @@ class Config(ConfigModel):
         description=(
             "Checksums of input files, by path or address as it stands in the analyses: "
             "`sha256:...`, or `md5:...` where only that is published. A file that differs is "
-            "refused before anything of it is read. A file by `https://` must have one. The "
-            "sha256 of every file that was read stands in `summary.json`."
+            "refused. A file by `https://` must have one."
         ),
     )
 

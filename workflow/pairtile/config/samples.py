@@ -35,65 +35,60 @@ class SamplesConfig(ConfigModel):
         default=None,
         description=(
             "A table with a row for each sample and a header; sample names in its first column, "
-            "or in the one that names the most. null: of an `.h5ad` expression table its `obs`, "
-            "where a column is named here."
+            "or in the one that names the most. null: `obs` of an `.h5ad` table."
         ),
     )
     unannotated: Literal["error", "leave_out"] = Field(
         default="error",
         description=(
-            "What becomes of samples of the expression table that have no row in a table of "
-            "annotations: `error`: refuse them; `leave_out`: go on without them."
+            "Samples of the expression table without a row in a table of annotations: `error`: "
+            "refuse them; `leave_out`: go on without them."
         ),
     )
     series: OptionalColumn = Field(
         default=None,
         description=(
-            "Which time course (subject, run) each sample is of. A null by circular shifts moves "
-            "samples within their own series only."
+            "Which time course (subject, run) each sample is of. Shifts of a null stay within it."
         ),
     )
     time: OptionalColumn = Field(
         default=None,
         description=(
-            "When each sample was taken, as a number (or as `2h`, `day 3`: the same words in every "
-            "cell): samples are put in this order within their series. Two samples of one series "
-            "at the same time are refused: name the column that tells their courses apart under "
-            "`series`, or combine them under `replicate`. null: samples are taken in the order of "
-            "the table."
+            "When each sample was taken, as a number (or as `2h`, `day 3`: the same words in "
+            "every cell): samples are put in this order within their series. Two of one series at "
+            "the same time are refused: tell them apart by `series`, or combine them by "
+            "`replicate`. null: the order of the table."
         ),
     )
     step: StepConfig | None = Field(
         default=None,
         description=(
-            "How long one step in `time` is: `{time: 2, tolerance: 0.5}`. Samples that are further "
-            "apart, or closer, do not count as following each other. null: all steps count as one, "
-            "however long; where they differ, a warning gives their lengths."
+            "How long one step in `time` is: `{time: 2, tolerance: 0.5}`. Samples further apart, "
+            "or closer, do not follow each other. null: all steps count as one, with a warning "
+            "where they differ."
         ),
     )
     batch: OptionalColumn = Field(
         default=None,
         description=(
             "Which batch (plate, laboratory, run) each sample is of. Means of batches go off "
-            "every gene, as `preprocess.regress_out` does, and a null by `blocks` permutes samples "
-            "within their own batch only: noise that is larger in one batch makes no edge."
+            "every gene, and a null by `blocks` permutes within batches: noise that is larger in "
+            "one makes no edge."
         ),
     )
     replicate: OptionalColumn = Field(
         default=None,
         description=(
-            "Which specimen each sample was measured on: samples of one label are technical "
-            "replicates, and one sample takes their place before anything else is done. So are "
-            "cells made to pseudobulk or metacells, by donor, type or cluster. An empty cell: the "
-            "sample stands for itself."
+            "Which specimen each sample was measured on: one sample takes the place of all with "
+            "one label, before anything else (also pseudobulk or metacells of cells). An empty "
+            "cell: the sample stands for itself."
         ),
     )
     combine: Literal["auto", "mean", "sum"] = Field(
         default="auto",
         description=(
-            "What becomes of samples with one label under `replicate`: their `mean` or their "
-            "`sum`, over those in which a gene is observed. `auto`: the sum of counts, the mean of "
-            "other values."
+            "Samples with one label under `replicate` become their `mean` or `sum`, over those in "
+            "which a gene is observed. `auto`: the sum of counts, the mean of other values."
         ),
     )
 

@@ -183,7 +183,8 @@ def as_markdown(declared: Iterable[Columns]) -> str:
         ]
         for columns in own
     ]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in [head, ["---"] * len(head), *rows])
+    lines = [f"| {' | '.join(cells)} |\n" for cells in [head, *rows]]
+    return "".join([lines[0], "|---" * len(head) + "|\n", *lines[1:]])
 
 
 _MARKED = re.compile(r"(<!-- columns: (\S+) (\S+) -->\n).*?(<!-- end of columns -->)", re.DOTALL)
@@ -192,12 +193,15 @@ _MARKED = re.compile(r"(<!-- columns: (\S+) (\S+) -->\n).*?(<!-- end of columns 
 def with_tables(page: str, packages: Mapping[str, str]) -> str:
     """A page in Markdown with the table of columns of each file that is marked in it.
 
-    ``<!-- columns: ROOM FILE -->`` and ``<!-- end of columns -->`` enclose each; ``packages``:
-    room -> package.
+    ``<!-- columns: ROOM FILE -->`` and ``<!-- end of columns -->`` enclose each, and, with
+    ``counts`` for a file, what the summary's counts of the room are; ``packages``: room -> package.
     """
 
     def filled(marked: re.Match[str]) -> str:
         begin, room, file, end = marked.groups()
-        return f"{begin}\n{as_markdown(declared_columns(packages[room], file))}\n{end}"
+        counts = _declared(packages[room]).get("counts", {})
+        listed = "; ".join(f"`{key}`: {text}" for key, text in counts.items()) + ".\n"
+        table = listed if file == "counts" else as_markdown(declared_columns(packages[room], file))
+        return f"{begin}\n{table}\n{end}"
 
     return _MARKED.sub(filled, page)

@@ -73,14 +73,13 @@ def mirna_targets(
     score : a number greater than 0 and at most 1e+06
         Least alignment score of a hit (miRanda's `-sc`). A pair A-U or G-C gives 5, G-U 1, a
         mismatch -3, all times `scale` at miRNA positions 2 to 8, the seed: a perfect seed alone
-        gives 140, and a miRNA of 22 letters can reach 200.
+        gives 140.
     energy : a number
-        A hit's energy must be below this, in kcal/mol (miRanda's `-en`). Stronger binding is more
-        negative: -20 keeps strong duplexes only, 1 keeps nearly all. Whether a hit passes changes
-        no other hit, so hits can also be filtered by energy afterwards.
+        A hit's energy must be below this, in kcal/mol (miRanda's `-en`): -20 keeps strong duplexes
+        only, 1 nearly all. Hits can also be filtered by energy afterwards.
     scale : a number of at least 0 and at most 1000
-        How much more the seed counts than the rest of the miRNA: scores and gap penalties at miRNA
-        positions 2 to 8 are multiplied by this (miRanda's `-scale`). 1: no more.
+        Scores and gap penalties at miRNA positions 2 to 8 are multiplied by this (miRanda's
+        `-scale`).
     gap_open : a number of at least -10000 and at most 0
         Score of the first base of a gap, 0 or negative (miRanda's `-go`); cut to a whole number, as
         miRanda does.
@@ -94,32 +93,29 @@ def mirna_targets(
         Compute the free energy of each hit's duplex. `False`: it decides nothing, is empty in
         tables, and stands as 0 in `miranda.txt` (miRanda's `-noenergy`); quicker.
     seed_sites : True or False
-        Beside miRanda's hits, which stay as they are, take every 8mer, 7mer-m8, 7mer-A1 and 6mer,
-        whatever its alignment score: `seed_sites.tsv` lists them, `targets.tsv` counts them, and it
-        and the network have pairs that have no hit but such a site. With `null`, p of a pair is
-        that of these sites.
+        Beside miRanda's hits take every 8mer, 7mer-m8, 7mer-A1 and 6mer, whatever its alignment
+        score: `seed_sites.tsv` lists them, `targets.tsv` counts them, and it and the network have
+        pairs with such a site alone. With `null`, p of a pair is that of these sites.
     trim : an integer between 1 and 2147483647, or None
-        Use only so many letters from the start of each transcript (miRanda's `-trim`). None: all.
+        Use only so many letters from the start of each transcript (miRanda's `-trim`).
     species : a species (hsa), a list of species, or None
         Species of the miRNAs to search with, of a FASTA file of many such as miRBase's: what their
         names begin with, `hsa` or a list such as `[hsa, ebv]`. None: all of the file.
     mirna_names : a list of miRNAs, the path of a file of them, or None
-        The miRNAs of the file to search with: a list of names as in the FASTA file (capitals make
-        no difference), or the path of a file with one a line. None: all of the file.
+        The miRNAs of the file to search with: a list of names (capitals make no difference), or the
+        path of a file with one a line. None: all of the file.
     ignore_versions : True or False
-        Whether transcripts and genes are named without the version after the last point, in the
-        FASTA file and in every list and table (ENST00000269305.9 is ENST00000269305). `annotation`
-        is read so in any case.
+        Whether transcripts and genes are named without the version after the last point, in every
+        file (ENST00000269305.9 is ENST00000269305).
     extras : mapping, optional
         Further columns of `hits.tsv` and `hits.parquet`.
     backend : auto, cpu or cuda
         Where to compute. `auto`: a usable GPU, else all CPU cores.
     on_bad_record : error or skip
-        What to do about records of a FASTA file that cannot be used (no name, no letters, illegal
-        characters, a header in which the file ends). `error`: stop before any work, and name the
-        first. `skip`: go on without them and list them in `items.parquet`. Records that say that
-        there is no sequence, such as BioMart's `Sequence unavailable`, are left out either way, and
-        counted.
+        Records of a FASTA file that cannot be used (no name, no letters, illegal characters, a
+        header in which the file ends). `error`: stop before any work, and name the first. `skip`:
+        go on without them and list them in `items.parquet`. BioMart's `Sequence unavailable` and
+        the like are left out either way, and counted.
 
     Returns
     -------

@@ -53,22 +53,21 @@ class AlignmentConfig(ConfigModel):
         description=(
             "Least alignment score of a hit (miRanda's `-sc`). A pair A-U or G-C gives 5, G-U 1, "
             "a mismatch -3, all times `scale` at miRNA positions 2 to 8, the seed: a perfect seed "
-            "alone gives 140, and a miRNA of 22 letters can reach 200."
+            "alone gives 140."
         ),
     )
     energy: float = Field(
         default=1.0,
         description=(
-            "A hit's energy must be below this, in kcal/mol (miRanda's `-en`). Stronger binding "
-            "is more negative: -20 keeps strong duplexes only, 1 keeps nearly all. Whether a hit "
-            "passes changes no other hit, so hits can also be filtered by energy afterwards."
+            "A hit's energy must be below this, in kcal/mol (miRanda's `-en`): -20 keeps strong "
+            "duplexes only, 1 nearly all. Hits can also be filtered by energy afterwards."
         ),
     )
     scale: Annotated[float, Field(ge=0, le=1000)] = Field(
         default=4.0,
         description=(
-            "How much more the seed counts than the rest of the miRNA: scores and gap penalties "
-            "at miRNA positions 2 to 8 are multiplied by this (miRanda's `-scale`). 1: no more."
+            "Scores and gap penalties at miRNA positions 2 to 8 are multiplied by this (miRanda's "
+            "`-scale`)."
         ),
     )
     gap_open: Annotated[float, Field(ge=-10_000, le=0)] = Field(
@@ -102,17 +101,16 @@ class AlignmentConfig(ConfigModel):
     seed_sites: bool = Field(
         default=False,
         description=(
-            "Beside miRanda's hits, which stay as they are, take every 8mer, 7mer-m8, 7mer-A1 and "
-            "6mer, whatever its alignment score: `seed_sites.tsv` lists them, `targets.tsv` counts "
-            "them, and it and the network have pairs that have no hit but such a site. With "
-            "`null`, p of a pair is that of these sites."
+            "Beside miRanda's hits take every 8mer, 7mer-m8, 7mer-A1 and 6mer, whatever its "
+            "alignment score: `seed_sites.tsv` lists them, `targets.tsv` counts them, and it and "
+            "the network have pairs with such a site alone. With `null`, p of a pair is that of "
+            "these sites."
         ),
     )
     trim: Annotated[int | None, Field(ge=1, le=MAX_TRIM)] = Field(
         default=None,
         description=(
-            "Use only so many letters from the start of each transcript (miRanda's `-trim`). "
-            "null: all."
+            "Use only so many letters from the start of each transcript (miRanda's `-trim`)."
         ),
     )
 
@@ -124,8 +122,8 @@ class ShufflesConfig(ConfigModel):
     shuffles: Annotated[int, Field(ge=20, le=10_000)] = Field(
         default=100,
         description=(
-            "So many shuffles of each miRNA. The search takes so many times longer; p-values go "
-            "down to 1 / (shuffles x transcripts)."
+            "Shuffles of each miRNA. The search takes so many times longer; p-values go down to 1 "
+            "/ (shuffles x transcripts)."
         ),
     )
 
@@ -161,10 +159,10 @@ class ExtraColumnsConfig(ConfigModel):
     context: bool = Field(
         default=False,
         description=(
-            "Add what is known to matter around a seed match (6mer or better): pairing behind the "
-            "seed, distance to the ends, offset 6mers, stability of the seed's pairs, and the "
-            "context++ score (Agarwal et al. 2015), as far as the sequences give it. For 3' UTRs. "
-            "Some microseconds a hit."
+            "What matters around a seed match (6mer or better): pairing behind the seed, distance "
+            "to the ends, offset 6mers, stability of the seed's pairs, and the context++ score "
+            "(Agarwal et al. 2015), as far as the sequences give it. For 3' UTRs. Some "
+            "microseconds a hit."
         ),
     )
 
@@ -179,8 +177,8 @@ class ExtraColumnsConfig(ConfigModel):
         default=False,
         description=(
             "Add the probability that the whole aligned site is free of base pairs within its "
-            "transcript (RNAplfold). An open site is easier to bind. Slow: some 0.2 ms for each "
-            "letter of the transcripts that have hits, on each core; kept for later runs."
+            "transcript (RNAplfold). Slow: some 0.2 ms for each letter of the transcripts that "
+            "have hits, on each core; kept for later runs."
         ),
     )
 
@@ -194,16 +192,14 @@ class MirnaTargetsConfig(Analysis):
     mirnas: RequiredPath = Field(
         description=(
             "Mature miRNAs, FASTA, plain or `.gz`: 5' to 3', T or U, either case, IUPAC letters "
-            "allowed. A relative path starts at the working directory, not at this file."
+            "allowed."
         ),
     )
     transcripts: RequiredPath = Field(
         description=(
-            "Transcripts (or their 3' UTRs) to search, FASTA, plain or `.gz`, the strand that is "
-            "transcribed, 5' to 3'. Names end at the first white space; in headers as Ensembl, "
-            "BioMart, GENCODE, NCBI and UCSC write them, the name is the transcript, and gene and "
-            "symbol are columns of `items.parquet` and `targets.tsv`. 3' UTRs give fewer false "
-            "hits than whole transcripts. A relative path starts at the working directory."
+            "Transcripts (or better their 3' UTRs) to search, FASTA, plain or `.gz`, the strand "
+            "that is transcribed, 5' to 3'. Names end at the first white space; headers of "
+            "Ensembl, BioMart, GENCODE, NCBI and UCSC are split into transcript, gene and symbol."
         ),
     )
     species: Annotated[
@@ -223,26 +219,23 @@ class MirnaTargetsConfig(Analysis):
     ] = Field(
         default=None,
         description=(
-            "The miRNAs of the file to search with: a list of names as in the FASTA file (capitals "
-            "make no difference), or the path of a file with one a line. null: all of the file."
+            "The miRNAs of the file to search with: a list of names (capitals make no "
+            "difference), or the path of a file with one a line. null: all of the file."
         ),
     )
     restrict: OptionalPath = Field(
         default=None,
         description=(
             "A list of the pairs to look at, miRNA and transcript in each line, names as in the "
-            "FASTA files (miRanda's `-restrict`). null: every miRNA with every transcript. A "
-            "relative path starts at the working directory."
+            "FASTA files (miRanda's `-restrict`). null: every miRNA with every transcript."
         ),
     )
     genes: OptionalPath = Field(
         default=None,
         description=(
-            "Which gene each transcript is of: a table, transcript and gene in each line, names "
-            "of transcripts as in the FASTA file. Then edges of the network point from miRNAs to "
-            "genes, each with the numbers of its best transcript; the files of hits stay by "
-            "transcript. A transcript that is not in the table stands for itself. null: edges "
-            "point to transcripts. A relative path starts at the working directory."
+            "Which gene each transcript is of: a table, transcript and gene in each line. Then "
+            "edges point from miRNAs to genes, each with the numbers of its best transcript; the "
+            "files of hits stay by transcript. null: edges point to transcripts."
         ),
     )
     orthologs: OptionalPath = Field(
@@ -251,9 +244,9 @@ class MirnaTargetsConfig(Analysis):
             "Orthologs of the transcripts in other species, of the same part (3' UTRs beside 3' "
             "UTRs), plain or `.gz`. FASTA, not aligned: records named `transcript|species`; with "
             "`genes` also `gene|species`. Or a multiple alignment, MAF: each block with a row "
-            "`reference_species.transcript` (or gene), strand +. Then tables say "
-            "how many species keep each site, and with `null` how many sites are kept beyond "
-            "chance. null: no conservation. A relative path starts at the working directory."
+            "`reference_species.transcript` (or gene), strand +. Then tables say how many species "
+            "keep each site, and with `null` how many sites are kept beyond chance. null: no "
+            "conservation."
         ),
     )
     reference_species: Annotated[str | None, Text("a name", optional=True)] = Field(
@@ -268,66 +261,57 @@ class MirnaTargetsConfig(Analysis):
         description=(
             "Tree of the species with branch lengths, Newick. Then tables also say how long the "
             "branches are along which a site is kept, and conservation goes by them. Needs "
-            "`orthologs` and `reference_species`. null: the number of species counts. A relative "
-            "path starts at the working directory."
+            "`orthologs` and `reference_species`. null: the number of species counts."
         ),
     )
     mirna_expression: OptionalPath = Field(
         default=None,
         description=(
-            "Expression of the miRNAs: a table as for `expression` of other methods, miRNAs (names "
-            "as in the FASTA file) in rows, samples in columns, normalised. Then tables say how "
-            "miRNA and transcript are correlated, and whether that is lower than of sites by "
-            "chance. Needs `transcript_expression` and `null`. null: no correlations. A relative "
-            "path starts at the working directory."
+            "Expression of the miRNAs: a table as for `expression` of other methods, miRNAs in "
+            "rows, normalised. Then tables say how miRNA and transcript are correlated, and "
+            "whether that is lower than of sites by chance. Needs `transcript_expression` and "
+            "`null`."
         ),
     )
     transcript_expression: OptionalPath = Field(
         default=None,
         description=(
-            "Expression of the transcripts (names as in the FASTA file; with `genes` also those of "
-            "genes) in the samples of `mirna_expression`, by the same names in any order. A "
-            "relative path starts at the working directory."
+            "Expression of the transcripts (with `genes` also of genes) in the samples of "
+            "`mirna_expression`."
         ),
     )
     annotation: Annotated[OptionalPath, InputFile("tables"), UsedBy("tables")] = Field(
         default=None,
         description=(
-            "Where the transcripts lie in the genome: a GTF file (lines with `transcript_id`) or a "
-            "BED12 file, plain or `.gz`. Then `hits.bed` and `hits.gff3` have genome coordinates "
-            "for the transcripts that it holds, by name (with or without version, also between the "
-            "`|` of a longer name). A FASTA sequence is taken for the whole spliced transcript or "
-            "for its 3' UTR, whichever has its length; one of another length is left in its own "
-            "coordinates. It is read "
-            "when the tables are written, after the search. null: all stay in transcript "
-            "coordinates. A relative path starts at the working directory."
+            "Where the transcripts lie in the genome: a GTF file (lines with `transcript_id`) or "
+            "a BED12 file, plain or `.gz`. Then `hits.bed` and `hits.gff3` have genome "
+            "coordinates for the transcripts that it holds. A sequence is taken for the whole "
+            "spliced transcript or for its 3' UTR, whichever has its length; one of another "
+            "length is left in its own coordinates."
         ),
     )
     ignore_versions: bool = Field(
         default=False,
         description=(
             "Whether transcripts and genes are named without the version after the last point, in "
-            "the FASTA file and in every list and table (ENST00000269305.9 is ENST00000269305). "
-            "`annotation` is read so in any case."
+            "every file (ENST00000269305.9 is ENST00000269305)."
         ),
     )
     gold_standard: GoldStandard = Field(
         default=None,
         description=(
-            "A table of known targets, columns miRNA and transcript, names as in `hits.tsv` "
-            "(not those of genes), to compare the network with: adds `evaluation.json` and its "
-            "part of the report. null: no evaluation. It does not change the network. A relative "
-            "path starts at the working directory."
+            "A table of known targets, columns miRNA and transcript, names as in `hits.tsv` (not "
+            "those of genes), to compare the network with: adds `evaluation.json` and its part of "
+            "the report. null: no evaluation. It does not change the network."
         ),
     )
     on_bad_record: Literal["error", "skip"] = Field(
         default="error",
         description=(
-            "What to do about records of a FASTA file that cannot be used (no name, no letters, "
-            "illegal characters, a header in which the file ends). `error`: stop before any work, "
-            "and name the first. `skip`: go on without them and list them in `items.parquet`. "
-            "Records that say that there is no sequence, such as BioMart's `Sequence unavailable`, "
-            "are left out either way, and counted."
+            "Records of a FASTA file that cannot be used (no name, no letters, illegal "
+            "characters, a header in which the file ends). `error`: stop before any work, and "
+            "name the first. `skip`: go on without them and list them in `items.parquet`. "
+            "BioMart's `Sequence unavailable` and the like are left out either way, and counted."
         ),
     )
     estimator: AlignmentConfig = Field(
@@ -337,9 +321,8 @@ class MirnaTargetsConfig(Analysis):
         default=False,
         description=(
             "How many sites chance gives, from shuffled miRNAs: of each seed class the number to "
-            "be expected, and p and q of each pair of miRNA and transcript. Then "
-            "`targets.tsv` and the network are ranked by p. false: no such test. The hits are the "
-            "same either way."
+            "be expected, and p and q of each pair, by which `targets.tsv` and the network are "
+            "ranked. The hits are the same either way."
         ),
     )
     miranda_text: Annotated[MirandaTextConfig, UsedBy("tables")] = Field(
@@ -349,14 +332,8 @@ class MirnaTargetsConfig(Analysis):
         default=ExtraColumnsConfig(),
         description="Further columns of `hits.tsv` and `hits.parquet`.",
     )
-    chunks: Chunks = chunks_field(
-        more=" There are never more than there are blocks of 512 miRNAs x 256 transcripts."
-    )
-    export: ExportList = export_field(
-        "the network of miRNA to transcript edges",
-        "`network.parquet` and the files of hits, which are always written",
-        " With millions of edges, take `tsv` alone.",
-    )
+    chunks: Chunks = chunks_field()
+    export: ExportList = export_field()
 
     jobs: ClassVar[JobNeeds] = JobNeeds(
         prepare_seed=True, network_gpu=False, cores_with_gpu=True, many_draws="null.shuffles"

@@ -116,19 +116,15 @@ def multimodal_correlation(
         `gmm`: a Gaussian mixture for each pair, one correlation for each of its modes. `none`: one
         correlation of all samples, as other co-expression tools do; many times faster.
     correlation : spearman, pearson, bicor, kendall or partial
-        `spearman`: of ranks within the mode; outliers and curves do little harm. `pearson`: of the
-        values. The others need `clustering: none` and take no outliers away. `bicor`: the biweight
-        midcorrelation, of values that weigh less the farther they are from the gene's median.
-        `kendall`: tau-b, by which of two samples is higher; about two thirds as large as
-        Spearman's. `partial`: what is left of Pearson's given all other genes, shrunken towards 0;
-        small where genes are many, so set `min_correlation` to 0.1 or less. Missing values then
+        `spearman`: of ranks within the mode. `pearson`: of the values. The others need `clustering:
+        none` and take no outliers away. `bicor`: the biweight midcorrelation. `kendall`: tau-b,
+        about two thirds as large as Spearman's. `partial`: what is left of Pearson's given all
+        other genes, shrunken towards 0; set `min_correlation` to 0.1 or less. Missing values then
         count as the gene's mean.
     min_clusters : an integer between 1 and 5
-        Least number of modes to try. 2 and more split every pair, whether or not the data ask for
-        it.
+        Least number of modes to try. 2 and more split every pair.
     max_clusters : an integer between 1 and 5
-        Largest number of modes to try. Each one more makes the search longer; with few samples 2 or
-        3 are enough, since a mode needs `min_samples` to count.
+        Largest number of modes to try. With few samples 2 or 3 are enough.
     criterion : icl, bic or aic
         What decides the number of modes; the lowest wins. `icl`: takes only modes that are apart.
         `bic`: also modes that overlap. `aic`: splits most, often too much.
@@ -136,8 +132,7 @@ def multimodal_correlation(
         Least number of samples in a mode, outliers taken away, and of a pair's samples before it is
         split. Smaller modes get no correlation.
     min_correlation : a number of at least 0 and at most 1
-        Keep modes whose correlation has at least this size. What is below is counted and not
-        stored; `threshold` cannot go lower. 0 stores every mode (large).
+        Keep modes whose correlation has at least this size; `threshold` cannot go lower.
     max_correlation : a number of at least 0 and at most 1
         Keep modes whose correlation has at most this size.
     min_expression : a number, or None
@@ -151,22 +146,21 @@ def multimodal_correlation(
     outliers_after : True or False
         Leave out outliers of each mode by the same rule, where the pair has more than one.
     restarts : an integer between 1 and 100
-        Random starts of each mixture; the best is taken. More find the best split more surely and
-        take longer. Does nothing under `compatibility: kinc`.
+        Random starts of each mixture; the best is taken. Does nothing under `compatibility: kinc`.
     compatibility : none or kinc
         `kinc`: the mixtures and the threshold as KINC 3.4.2 computes them, with its faults, to
         repeat or extend a run of it. `none`: the sound method.
     lag : an integer between 0 and 1000
         Of time courses, with `clustering: none`: correlate each gene with the others so many
-        samples later in the same series (`samples.series`, `samples.time`); then edges are
-        directed, `source` comes first, and `threshold` must be `auto` (which takes `fdr`, by genes
-        shifted along their series), `fdr`, `score` or `none`. 0: in the same sample.
+        samples later in the same series (`samples.series`, `samples.time`); edges are directed,
+        `source` first, and `threshold` must be `auto` (which takes `fdr`), `fdr`, `score` or
+        `none`.
     preprocess : mapping, optional
         How expression values are cleaned before genes are paired.
     other_preprocess : mapping, optional
-        How `other_expression` is cleaned, with the keys of `preprocess`. None: with `min_samples`,
-        `drop_constant`, `sample_scale`, `regress_out` and `hidden_factors` of `preprocess`, and all
-        else decided from the table itself.
+        How `other_expression` is cleaned, with the keys of `preprocess`. None: `min_samples`,
+        `drop_constant`, `sample_scale`, `regress_out` and `hidden_factors` as there, all else by
+        the table itself.
     series : array-like [shape: (samples,)], mapping or Series, or None
         Which time course each sample is of: a label for each, in their order, or by the sample's
         name. None: one.
@@ -181,18 +175,15 @@ def multimodal_correlation(
         Start of all random draws (permutations, bootstraps). The same seed gives the same result on
         any number of chunks and threads.
     orientation : genes_in_rows or samples_in_rows
-        Which way the table lies. `genes_in_rows`: one gene a line, one sample a column.
-        `samples_in_rows`: the other way round. `.h5ad` files are cells x genes by their format,
-        whatever stands here.
+        Which way the table lies. `.h5ad` files are cells x genes whatever stands here.
     layer : auto or the name of a layer (text) or None
         Which matrix of an `.h5ad` file to read: the name of a layer, for instance `counts`, or
         `raw` (with its own genes), or `X`, as None does. `auto`: the counts that X was made from,
         where X is normalised or scaled and they are in the file, of the genes of X; else X.
         `summary.json` says which. Only for `.h5ad` files.
     obs : a mapping of columns to a value or a list of values
-        Read only some samples: columns of `obs` of an `.h5ad` file, or of `samples.annotations`
-        beside another expression table, each with a value or a list of values, as `{cell_type: T
-        cell}`; samples that fit all of them are taken.
+        Read only some samples: columns of `obs` or `samples.annotations`, each with a value or a
+        list of values, as `{cell_type: T cell}`; samples that fit all of them are taken.
     backend : auto, cpu or cuda
         Where to compute. `auto`: a usable GPU, else all CPU cores.
 
@@ -395,10 +386,9 @@ class ModeCorrelation(HasMessages):
             Removal of modes with too few samples for their correlation, after the threshold;
             `False` turns it off. Never of partial correlations.
         conditions : sequence
-            Which columns of `annotations` to test; an empty list: every column that can be tested.
-            Labels are tested each for more samples in the mode than by chance; numbers and ranks
-            are regressed on the expression of the two genes; all are tested for a difference in
-            co-expression.
+            Which columns of `annotations` to test; an empty list: every column that can be. Labels
+            are tested for more samples in the mode than by chance, numbers and ranks for a
+            regression on the expression of the two genes, all for a difference in co-expression.
         condition_networks : mapping, optional
             Which edges belong to a condition.
         modules : mapping or bool

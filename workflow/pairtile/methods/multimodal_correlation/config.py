@@ -59,28 +59,20 @@ class MixtureEstimatorConfig(ConfigModel):
     correlation: Literal["spearman", "pearson", "bicor", "kendall", "partial"] = Field(
         default="spearman",
         description=(
-            "`spearman`: of ranks within the mode; outliers and curves do little harm. `pearson`: "
-            "of the values. The others need `clustering: none` and take no outliers away. `bicor`: "
-            "the biweight midcorrelation, of values that weigh less the farther they are from the "
-            "gene's median. `kendall`: tau-b, by which of two samples is higher; about two thirds "
-            "as large as Spearman's. `partial`: what is left of Pearson's given all other genes, "
-            "shrunken towards 0; small where genes are many, so set `min_correlation` to 0.1 or "
-            "less. Missing values then count as the gene's mean."
+            "`spearman`: of ranks within the mode. `pearson`: of the values. The others need "
+            "`clustering: none` and take no outliers away. `bicor`: the biweight midcorrelation. "
+            "`kendall`: tau-b, about two thirds as large as Spearman's. `partial`: what is left "
+            "of Pearson's given all other genes, shrunken towards 0; set `min_correlation` to 0.1 "
+            "or less. Missing values then count as the gene's mean."
         ),
     )
     min_clusters: Annotated[int, Field(ge=1, le=MAX_CLUSTERS)] = Field(
         default=1,
-        description=(
-            "Least number of modes to try. 2 and more split every pair, whether or not the data "
-            "ask for it."
-        ),
+        description=("Least number of modes to try. 2 and more split every pair."),
     )
     max_clusters: Annotated[int, Field(ge=1, le=MAX_CLUSTERS)] = Field(
         default=5,
-        description=(
-            "Largest number of modes to try. Each one more makes the search longer; with few "
-            "samples 2 or 3 are enough, since a mode needs `min_samples` to count."
-        ),
+        description=("Largest number of modes to try. With few samples 2 or 3 are enough."),
     )
     criterion: Literal["icl", "bic", "aic"] = Field(
         default="icl",
@@ -99,8 +91,7 @@ class MixtureEstimatorConfig(ConfigModel):
     min_correlation: Annotated[float, Field(ge=0, le=1)] = Field(
         default=0.5,
         description=(
-            "Keep modes whose correlation has at least this size. What is below is counted and "
-            "not stored; `threshold` cannot go lower. 0 stores every mode (large)."
+            "Keep modes whose correlation has at least this size; `threshold` cannot go lower."
         ),
     )
     max_correlation: Annotated[float, Field(ge=0, le=1)] = Field(
@@ -133,8 +124,8 @@ class MixtureEstimatorConfig(ConfigModel):
     restarts: Annotated[int, Field(ge=1, le=100)] = Field(
         default=3,
         description=(
-            "Random starts of each mixture; the best is taken. More find the best split more "
-            "surely and take longer. Does nothing under `compatibility: kinc`."
+            "Random starts of each mixture; the best is taken. Does nothing under `compatibility: "
+            "kinc`."
         ),
     )
 
@@ -179,15 +170,11 @@ class ThresholdConfig(ConfigModel):
             "`auto`: `rmt` where it holds (1,000 genes or more, no `regulators`, and at most 5 % "
             "of the modes above its threshold expected by chance, by the modes of permuted "
             "genes), else `fdr`; a note says which and why. Under `compatibility: kinc` it is "
-            "`rmt`. "
-            "`rmt`: random matrix theory; the threshold goes down until the spacings of the "
-            "matrix' eigenvalues look like those of a random matrix, and stays above (Luo et al. "
-            "2007). `fdr`: modes whose false discovery rate is at "
-            "most `fdr`, by the modes of permuted genes; for any number of genes. `power_law`: the "
-            "lowest threshold at which the numbers of neighbours follow a power law (Zhang and "
-            "Horvath 2005). `score`: the number under `score`. `none`: every mode that `estimator` "
-            "kept. Where nothing is found, the network is empty, and a warning says why and what "
-            "to do."
+            "`rmt`. `rmt`: random matrix theory (Luo et al. 2007). `fdr`: modes whose false "
+            "discovery rate is at most `fdr`, by the modes of permuted genes; for any number of "
+            "genes. `power_law`: the lowest threshold at which the numbers of neighbours follow a "
+            "power law (Zhang and Horvath 2005). `score`: the number under `score`. `none`: every "
+            "mode that `estimator` kept."
         ),
     )
     score: Annotated[float | None, Field(ge=0, le=1)] = Field(
@@ -223,9 +210,8 @@ class ThresholdConfig(ConfigModel):
         default="auto",
         description=(
             "Of `rmt`: which genes are in the matrix. `symmetric`: those with a correlation at or "
-            "above the threshold with any gene. `kinc`: with a gene before it in the table only, "
-            "as KINC has it, which depends on the order of genes. `auto`: `symmetric`, or `kinc` "
-            "under `compatibility: kinc`."
+            "above the threshold with any gene. `kinc`: with a gene before it in the table only. "
+            "`auto`: `symmetric`, or `kinc` under `compatibility: kinc`."
         ),
     )
     min_eigenvalues: Annotated[int | None, Field(ge=50, le=100_000)] = Field(
@@ -324,11 +310,9 @@ class ModulesConfig(GeneModulesConfig):
     method: Literal["leiden", "link_communities", "wgcna"] = Field(  # type: ignore[assignment]
         default="leiden",
         description=(
-            "`leiden`: each gene of the network in one module, by modularity (Traag et al. 2019). "
-            "`link_communities`: edges are grouped, by the same method on the graph of edges "
-            "(Evans and Lambiotte 2010), so that a gene can be in several modules; refused where "
-            "hubs make that graph too large. `wgcna`: branches of a tree of the topological "
-            "overlap of all genes, whatever the network, as R's WGCNA finds them."
+            "`leiden`: each gene of the network in one module, by modularity. `link_communities`: "
+            "edges are grouped, so that a gene can be in several; refused where hubs make the "
+            "graph of edges too large. `wgcna`: as R's WGCNA finds them, whatever the network."
         ),
     )
     eigengenes: bool = Field(
@@ -362,17 +346,13 @@ class MultimodalCorrelationConfig(TwoTableAnalysis):
     regulators: OptionalPath = Field(
         default=None,
         description=(
-            "A text file of regulators (transcription factors), one name a line, as they are named "
-            "in the table; `#` starts a comment line. Then only pairs with a regulator are scored, "
-            "and the regulator is the `source` of their edges, which stay undirected. Not beside "
-            "`threshold: {method: rmt}` or `power_law`, which need all pairs (`auto` then takes "
-            "`fdr`). null: every gene with every gene. A relative path starts at the working "
-            "directory."
+            "A text file of regulators, one name a line; `#` starts a comment line. Then only "
+            "pairs with a regulator are scored; it is the `source` of their edges, which stay "
+            "undirected. Not beside `threshold: {method: rmt}` or `power_law`, which need all "
+            "pairs (`auto` then takes `fdr`). null: every gene with every gene."
         ),
     )
-    gold_standard: GoldStandard = gold_standard_field(
-        " A relative path starts at the working directory."
-    )
+    gold_standard: GoldStandard = gold_standard_field()
     compatibility: Annotated[Literal["none", "kinc"], SCORING] = Field(
         default="none",
         description=(
@@ -387,10 +367,10 @@ class MultimodalCorrelationConfig(TwoTableAnalysis):
     lag: Annotated[int, Field(ge=0, le=1000)] = Field(
         default=0,
         description=(
-            "Of time courses, with `clustering: none`: correlate each gene with the others so many "
-            "samples later in the same series (`samples.series`, `samples.time`); then edges are "
-            "directed, `source` comes first, and `threshold` must be `auto` (which takes `fdr`, by "
-            "genes shifted along their series), `fdr`, `score` or `none`. 0: in the same sample."
+            "Of time courses, with `clustering: none`: correlate each gene with the others so "
+            "many samples later in the same series (`samples.series`, `samples.time`); edges are "
+            "directed, `source` first, and `threshold` must be `auto` (which takes `fdr`), `fdr`, "
+            "`score` or `none`."
         ),
     )
     threshold: Annotated[
@@ -414,20 +394,19 @@ class MultimodalCorrelationConfig(TwoTableAnalysis):
     annotations: Annotated[OptionalPath, InputFile("network"), CHOOSING] = Field(
         default=None,
         description=(
-            "A table of the samples: their names in the first column, named as in the expression "
-            "table, and what is known of them in the others (treatment, tissue, hours ...). Text, "
-            "tab- or comma-separated, plain or `.gz`. Then each edge is tested for what its "
-            "samples have in common, and `samples.annotations: null` is this table where a column "
-            "is named elsewhere. null: no tests. A relative path starts at the working directory."
+            "A table of the samples: their names in the first column, and what is known of them "
+            "in the others (treatment, tissue, hours ...); tab- or comma-separated, plain or "
+            "`.gz`. Each edge is then tested for what its samples have in common; "
+            "`samples.annotations: null` is this table, too. null: no tests."
         ),
     )
     conditions: Annotated[ConditionList, CHOOSING] = Field(
         default=(),
         description=(
-            "Which columns of `annotations` to test; an empty list: every column that can be "
-            "tested. Labels are tested each for more samples in the mode than by chance; numbers "
-            "and ranks are regressed on the expression of the two genes; all are tested for a "
-            "difference in co-expression."
+            "Which columns of `annotations` to test; an empty list: every column that can be. "
+            "Labels are tested for more samples in the mode than by chance, numbers and ranks for "
+            "a regression on the expression of the two genes, all for a difference in "
+            "co-expression."
         ),
     )
     condition_networks: Annotated[ConditionNetworksConfig, CHOOSING] = Field(
@@ -440,23 +419,20 @@ class MultimodalCorrelationConfig(TwoTableAnalysis):
         default=True,
         description=(
             "Write the network also as the three texts of KINC (`kinc.txt`, `kinc_tidy.txt`, "
-            "`kinc_minimal.txt`). The first two have a digit for each sample in each line: `false` "
-            "for a large network. Not of partial correlations, of which all samples are part."
+            "`kinc_minimal.txt`). The first two have a digit for each sample in each line: "
+            "`false` for a large network. Not of partial correlations."
         ),
     )
     chunks: Chunks = chunks_field()
     reuse: Annotated[str | None, Text("a path", optional=True), UsedBy()] = Field(
         default=None,
         description=(
-            "Results folder of another analysis, such as `results/before`, of fewer genes or of an "
-            "interrupted run: tiles of pairs that it scored are taken from its `chunks/` where "
-            "genes, values and settings are the same. Results do not change. null: score all. "
-            "A relative path starts at the working directory."
+            "Results folder of another analysis, of fewer genes or of an interrupted run: tiles "
+            "that it scored are taken from its `chunks/` where genes, values and settings are the "
+            "same. Results do not change."
         ),
     )
-    export: ExportList = export_field(
-        more=" A pair has an edge for each of its modes; matrices hold the strongest."
-    )
+    export: ExportList = export_field()
 
     jobs: ClassVar[JobNeeds] = JobNeeds(report_state=True, report_pairs=True)
     tables: ClassVar[tuple[str, ...]] = (

@@ -115,43 +115,35 @@ def mutual_information(
     dtype : {"float64", "float32"}
         Of the result. Large matrices take most of their time to be written, float32 half of it.
     bins : auto or an integer between 1 and 64
-        Bins into which each gene's values are spread. Mutual information is at most log2(bins)
-        bits. Many bins on few samples raise the score of every pair alike. `auto`: 5 for fewer than
-        200 samples; 6 for ranks of more, or where values have a floor (more than a tenth of a
-        gene's samples at one value); 10 for the values of more; at least `order`.
+        Bins into which each gene's values are spread; mutual information is at most log2(bins)
+        bits. `auto`: 5 for fewer than 200 samples; 6 for ranks of more, or where values have a
+        floor (more than a tenth of a gene's samples at one value); 10 for the values of more; at
+        least `order`.
     order : auto or an integer between 1 and bins
-        Spline order: over how many neighbouring bins one value is spread. 1: each value falls into
-        one bin (a plain histogram). 3: a smooth quadratic spread, which lessens the noise at bin
-        borders. At most `bins`. `auto`: 4 beside `bins: auto` where that is 5 or 6, else 3 (or
-        `bins`).
+        Spline order: over how many neighbouring bins one value is spread; 1 is a plain histogram.
+        At most `bins`. `auto`: 4 beside `bins: auto` where that is 5 or 6, else 3 (or `bins`).
     knots : clamped or uniform
-        What happens at both ends of the range. `clamped`: end knots are repeated, so that the
-        extreme values fall into the end bins, as in the paper and in most tools. `uniform`: evenly
-        spaced knots, as in the authors' own R code; differs by up to 0.05 bits at order 3. For
-        comparison with that code only.
+        `clamped`: end knots are repeated, so that the extreme values fall into the end bins, as in
+        the paper. `uniform`: evenly spaced knots, as in the authors' R code, for comparison with
+        it; differs by up to 0.05 bits at order 3.
     transform : auto, rank or none
-        What is binned. `rank`: each gene's ranks; one outlier then cannot push all other samples
-        into one bin, and one null distribution serves all genes. `none`: the values themselves, as
-        older tools do; genes with unlike spreads then get null distributions of their own, which
-        takes longer. `auto`: `none` from 200 samples on, if the values have no floor (in the median
-        gene at most 1 % of the samples share its most common value), else `rank`; docs/quality.md
-        shows on what that rests.
+        What is binned. `rank`: each gene's ranks; outliers do no harm, and one null distribution
+        serves all genes. `none`: the values themselves; genes with unlike spreads then get null
+        distributions of their own, which takes longer. `auto`: `none` from 200 samples on, if the
+        values have no floor (in the median gene at most 1 % of the samples share its most common
+        value), else `rank`.
     precision : auto, float64 or mixed
-        Arithmetic. `float64`: doubles throughout. `mixed`: half-precision weights with
-        single-precision sums, several times faster on a GPU and within 1e-4 bits. `auto`: `mixed`
-        on a GPU, `float64` on the CPU.
+        `float64`: doubles throughout. `mixed`: half-precision weights with single-precision sums,
+        several times faster on a GPU and within 1e-4 bits. `auto`: `mixed` on a GPU, `float64` on
+        the CPU.
     min_samples : an integer between 3 and 1000000
-        Least number of samples. Genes observed in fewer samples are dropped, and pairs of genes
-        observed together in fewer get no score. Scores from few samples come out too good by
-        chance: go below 20 only if you must.
+        Least number of samples. Genes observed in fewer are dropped, and pairs observed together in
+        fewer get no score. Scores from few samples come out too good by chance.
     orientation : genes_in_rows or samples_in_rows
-        Which way the table lies. `genes_in_rows`: one gene a line, one sample a column.
-        `samples_in_rows`: the other way round. `.h5ad` files are cells x genes by their format,
-        whatever stands here.
+        Which way the table lies. `.h5ad` files are cells x genes whatever stands here.
     obs : a mapping of columns to a value or a list of values
-        Read only some samples: columns of `obs` of an `.h5ad` file, or of `samples.annotations`
-        beside another expression table, each with a value or a list of values, as `{cell_type: T
-        cell}`; samples that fit all of them are taken.
+        Read only some samples: columns of `obs` or `samples.annotations`, each with a value or a
+        list of values, as `{cell_type: T cell}`; samples that fit all of them are taken.
     backend : auto, cpu or cuda
         Where to compute. `auto`: a usable GPU, else all CPU cores.
 
@@ -275,20 +267,17 @@ def permutation_null(
     expression, layer
         As for :func:`mutual_information`: give both the same, and the same settings.
     permutations : auto or an integer between 100 and 1000000000
-        Scores drawn between genes whose samples are exchanged. A p-value needs at least 10 / p of
-        them; where there are fewer, `p_value` goes on from their tail (`p_method: extrapolated`).
-        `auto` draws as many as `keep` needs, up to 1e8.
+        Scores drawn between genes whose samples are exchanged. Where there are fewer than 10 / p,
+        `p_value` goes on from their tail (`p_method: extrapolated`). `auto`: as many as `keep`
+        needs, up to 1e8.
     null : auto, permutation, circular_shift, courses or blocks
-        What is done to the samples of a gene. `permutation`: every sample changes places with any
-        other; right where samples are independent. `circular_shift`: samples are moved along in
-        their order, each series (`samples.series`) within itself; right for time courses, in which
-        neighbours are alike. `courses`: whole series change places with others of equal times (and
-        batch); right for replicates of one stimulus, in which genes go together in time whether or
-        not they act on each other. `blocks`: samples are permuted within their batch
-        (`samples.batch`). `auto`: courses where stated series follow one course, else shifts where
-        series or times are stated, else blocks where batches are, else shifts where neighbours in
-        the table are more alike than in any of 999 random orders, else permutation; `summary.json`
-        says which and why.
+        What is done to the samples of a gene. `permutation`: any changes places with any other
+        (independent samples). `circular_shift`: they are moved along in their order, within each
+        series (time courses). `courses`: whole series change places with others of equal times and
+        batch (replicates of one stimulus). `blocks`: they are permuted within their batch. `auto`:
+        courses where stated series follow one course, else shifts where series or times are stated,
+        else blocks where batches are, else shifts where neighbours in the table are more alike than
+        in any of 999 random orders, else permutation; `summary.json` says which and why.
     series : array-like [shape: (samples,)], mapping or Series, or None
         Which time course each sample is of: a label for each, in their order, or by the sample's
         name. None: one.
@@ -303,43 +292,35 @@ def permutation_null(
         Start of all random draws (permutations, bootstraps). The same seed gives the same result on
         any number of chunks and threads.
     bins : auto or an integer between 1 and 64
-        Bins into which each gene's values are spread. Mutual information is at most log2(bins)
-        bits. Many bins on few samples raise the score of every pair alike. `auto`: 5 for fewer than
-        200 samples; 6 for ranks of more, or where values have a floor (more than a tenth of a
-        gene's samples at one value); 10 for the values of more; at least `order`.
+        Bins into which each gene's values are spread; mutual information is at most log2(bins)
+        bits. `auto`: 5 for fewer than 200 samples; 6 for ranks of more, or where values have a
+        floor (more than a tenth of a gene's samples at one value); 10 for the values of more; at
+        least `order`.
     order : auto or an integer between 1 and bins
-        Spline order: over how many neighbouring bins one value is spread. 1: each value falls into
-        one bin (a plain histogram). 3: a smooth quadratic spread, which lessens the noise at bin
-        borders. At most `bins`. `auto`: 4 beside `bins: auto` where that is 5 or 6, else 3 (or
-        `bins`).
+        Spline order: over how many neighbouring bins one value is spread; 1 is a plain histogram.
+        At most `bins`. `auto`: 4 beside `bins: auto` where that is 5 or 6, else 3 (or `bins`).
     knots : clamped or uniform
-        What happens at both ends of the range. `clamped`: end knots are repeated, so that the
-        extreme values fall into the end bins, as in the paper and in most tools. `uniform`: evenly
-        spaced knots, as in the authors' own R code; differs by up to 0.05 bits at order 3. For
-        comparison with that code only.
+        `clamped`: end knots are repeated, so that the extreme values fall into the end bins, as in
+        the paper. `uniform`: evenly spaced knots, as in the authors' R code, for comparison with
+        it; differs by up to 0.05 bits at order 3.
     transform : auto, rank or none
-        What is binned. `rank`: each gene's ranks; one outlier then cannot push all other samples
-        into one bin, and one null distribution serves all genes. `none`: the values themselves, as
-        older tools do; genes with unlike spreads then get null distributions of their own, which
-        takes longer. `auto`: `none` from 200 samples on, if the values have no floor (in the median
-        gene at most 1 % of the samples share its most common value), else `rank`; docs/quality.md
-        shows on what that rests.
+        What is binned. `rank`: each gene's ranks; outliers do no harm, and one null distribution
+        serves all genes. `none`: the values themselves; genes with unlike spreads then get null
+        distributions of their own, which takes longer. `auto`: `none` from 200 samples on, if the
+        values have no floor (in the median gene at most 1 % of the samples share its most common
+        value), else `rank`.
     precision : auto, float64 or mixed
-        Arithmetic. `float64`: doubles throughout. `mixed`: half-precision weights with
-        single-precision sums, several times faster on a GPU and within 1e-4 bits. `auto`: `mixed`
-        on a GPU, `float64` on the CPU.
+        `float64`: doubles throughout. `mixed`: half-precision weights with single-precision sums,
+        several times faster on a GPU and within 1e-4 bits. `auto`: `mixed` on a GPU, `float64` on
+        the CPU.
     min_samples : an integer between 3 and 1000000
-        Least number of samples. Genes observed in fewer samples are dropped, and pairs of genes
-        observed together in fewer get no score. Scores from few samples come out too good by
-        chance: go below 20 only if you must.
+        Least number of samples. Genes observed in fewer are dropped, and pairs observed together in
+        fewer get no score. Scores from few samples come out too good by chance.
     orientation : genes_in_rows or samples_in_rows
-        Which way the table lies. `genes_in_rows`: one gene a line, one sample a column.
-        `samples_in_rows`: the other way round. `.h5ad` files are cells x genes by their format,
-        whatever stands here.
+        Which way the table lies. `.h5ad` files are cells x genes whatever stands here.
     obs : a mapping of columns to a value or a list of values
-        Read only some samples: columns of `obs` of an `.h5ad` file, or of `samples.annotations`
-        beside another expression table, each with a value or a list of values, as `{cell_type: T
-        cell}`; samples that fit all of them are taken.
+        Read only some samples: columns of `obs` or `samples.annotations`, each with a value or a
+        list of values, as `{cell_type: T cell}`; samples that fit all of them are taken.
     backend : auto, cpu or cuda
         Where to compute. `auto`: a usable GPU, else all CPU cores.
 

@@ -68,11 +68,10 @@ class SplineEstimatorConfig(ConfigModel):
     bins: Literal["auto"] | Annotated[int, Field(ge=1, le=64)] = Field(
         default="auto",
         description=(
-            "Bins into which each gene's values are spread. Mutual information is at most "
-            "log2(bins) bits. Many bins on few samples raise the score of every pair alike. "
-            "`auto`: 5 for fewer than 200 samples; 6 for ranks of more, or where values have a "
-            "floor (more than a tenth of a gene's samples at one value); 10 for the values of "
-            "more; at least `order`."
+            "Bins into which each gene's values are spread; mutual information is at most "
+            "log2(bins) bits. `auto`: 5 for fewer than 200 samples; 6 for ranks of more, or where "
+            "values have a floor (more than a tenth of a gene's samples at one value); 10 for the "
+            "values of more; at least `order`."
         ),
     )
     order: Annotated[
@@ -81,38 +80,35 @@ class SplineEstimatorConfig(ConfigModel):
     ] = Field(
         default="auto",
         description=(
-            "Spline order: over how many neighbouring bins one value is spread. 1: each value "
-            "falls into one bin (a plain histogram). 3: a smooth quadratic spread, which lessens "
-            "the noise at bin borders. At most `bins`. `auto`: 4 beside `bins: auto` where that "
-            "is 5 or 6, else 3 (or `bins`)."
+            "Spline order: over how many neighbouring bins one value is spread; 1 is a plain "
+            "histogram. At most `bins`. `auto`: 4 beside `bins: auto` where that is 5 or 6, else "
+            "3 (or `bins`)."
         ),
     )
     knots: Literal["clamped", "uniform"] = Field(
         default="clamped",
         description=(
-            "What happens at both ends of the range. `clamped`: end knots are repeated, so that "
-            "the extreme values fall into the end bins, as in the paper and in most tools. "
-            "`uniform`: evenly spaced knots, as in the authors' own R code; differs by up to 0.05 "
-            "bits at order 3. For comparison with that code only."
+            "`clamped`: end knots are repeated, so that the extreme values fall into the end "
+            "bins, as in the paper. `uniform`: evenly spaced knots, as in the authors' R code, "
+            "for comparison with it; differs by up to 0.05 bits at order 3."
         ),
     )
     transform: Literal["auto", "rank", "none"] = Field(
         default="auto",
         description=(
-            "What is binned. `rank`: each gene's ranks; one outlier then cannot push all other "
-            "samples into one bin, and one null distribution serves all genes. `none`: the values "
-            "themselves, as older tools do; genes with unlike spreads then get null distributions "
-            "of their own, which takes longer. `auto`: `none` from 200 samples on, if the values "
-            "have no floor (in the median gene at most 1 % of the samples share its most common "
-            "value), else `rank`; docs/quality.md shows on what that rests."
+            "What is binned. `rank`: each gene's ranks; outliers do no harm, and one null "
+            "distribution serves all genes. `none`: the values themselves; genes with unlike "
+            "spreads then get null distributions of their own, which takes longer. `auto`: `none` "
+            "from 200 samples on, if the values have no floor (in the median gene at most 1 % of "
+            "the samples share its most common value), else `rank`."
         ),
     )
     precision: Literal["auto", "float64", "mixed"] = Field(
         default="auto",
         description=(
-            "Arithmetic. `float64`: doubles throughout. `mixed`: half-precision weights with "
-            "single-precision sums, several times faster on a GPU and within 1e-4 bits. `auto`: "
-            "`mixed` on a GPU, `float64` on the CPU."
+            "`float64`: doubles throughout. `mixed`: half-precision weights with single-precision "
+            "sums, several times faster on a GPU and within 1e-4 bits. `auto`: `mixed` on a GPU, "
+            "`float64` on the CPU."
         ),
     )
 
@@ -152,35 +148,33 @@ class NullConfig(ConfigModel):
     kind: Literal["auto", "permutation", "circular_shift", "courses", "blocks"] = Field(
         default="auto",
         description=(
-            "What is done to the samples of a gene. `permutation`: every sample changes places "
-            "with any other; right where samples are independent. `circular_shift`: samples are "
-            "moved along in their order, each series (`samples.series`) within itself; right for "
-            "time courses, in which neighbours are alike. `courses`: whole series change places "
-            "with others of equal times (and batch); right for replicates of one stimulus, in "
-            "which genes go together in time whether or not they act on each other. `blocks`: "
-            "samples are permuted within their batch (`samples.batch`). `auto`: courses where "
-            "stated series follow one course, else shifts where series or times are stated, else "
-            "blocks where batches are, else shifts where neighbours in the table are more alike "
-            "than in any of 999 random orders, else permutation; `summary.json` says which and why."
+            "What is done to the samples of a gene. `permutation`: any changes places with any "
+            "other (independent samples). `circular_shift`: they are moved along in their order, "
+            "within each series (time courses). `courses`: whole series change places with others "
+            "of equal times and batch (replicates of one stimulus). `blocks`: they are permuted "
+            "within their batch. `auto`: courses where stated series follow one course, else "
+            "shifts where series or times are stated, else blocks where batches are, else shifts "
+            "where neighbours in the table are more alike than in any of 999 random orders, else "
+            "permutation; `summary.json` says which and why."
         ),
     )
     permutations: Literal["auto"] | Annotated[int, Exponent(), Field(ge=100, le=1_000_000_000)] = (
         Field(
             default="auto",
             description=(
-                "Scores drawn between genes whose samples are exchanged. A p-value needs at least "
-                "10 / p of them; where there are fewer, `p_value` goes on from their tail "
-                "(`p_method: extrapolated`). `auto` draws as many as `keep` needs, up to 1e8."
+                "Scores drawn between genes whose samples are exchanged. Where there are fewer "
+                "than 10 / p, `p_value` goes on from their tail (`p_method: extrapolated`). "
+                "`auto`: as many as `keep` needs, up to 1e8."
             ),
         )
     )
     samples_alike: bool = Field(
         default=False,
         description=(
-            "Whether samples of unrelated genes are drawn as much alike as those of the table are "
-            "(relatives, pools), beside what `kind` does. How alike: the correlations of samples "
-            "over all genes, shrunken until unrelated genes correlate as widely as those of the "
-            "table that correlate least. It costs power where most genes are related."
+            "Whether unrelated genes are drawn in samples as much alike as those of the table "
+            "(relatives, pools): by the correlations of samples over all genes, shrunken until "
+            "unrelated genes correlate as widely as those of the table that correlate least. It "
+            "costs power where most genes are related."
         ),
     )
 
@@ -192,18 +186,17 @@ class DpiConfig(ConfigModel):
     tolerance: Annotated[float, Field(ge=0)] = Field(
         default=0.0,
         description=(
-            "How much weaker than both others the weakest edge of a triangle must be to go. For "
-            "`rule: relative` a share between 0 and 1: 0 removes it whenever it is weaker, 0.1 "
-            "when it is more than 10 % weaker, 1 never. For `rule: additive` in bits, 0 or more. "
+            "How much weaker than both others the weakest edge of a triangle must be to go: for "
+            "`rule: relative` a share (0: whenever it is weaker; 1: never), for `additive` bits. "
             "Usual: 0 to 0.15, relative."
         ),
     )
     rule: Literal["relative", "additive"] = Field(
         default="relative",
         description=(
-            "`relative`: remove an edge if its mutual information is below (1 - tolerance) times "
-            "the lesser of the two others, as ARACNe does. `additive`: remove it if it is more "
-            "than `tolerance` bits below the lesser of the two others, as minet does."
+            "`relative`: an edge goes if its mutual information is below (1 - tolerance) times "
+            "the lesser of the two others (ARACNe). `additive`: if it is more than `tolerance` "
+            "bits below it (minet)."
         ),
     )
 
@@ -230,29 +223,25 @@ class BootstrapsConfig(ConfigModel):
     resample: Literal["bootstrap", "subsample"] = Field(
         default="bootstrap",
         description=(
-            "How samples are drawn each time. `bootstrap`: as many as there are, with replacement. "
-            "`subsample`: the share `fraction` of them, without replacement (no sample counts "
-            "twice, so scores of copies do not grow)."
+            "How samples are drawn. `bootstrap`: as many as there are, with replacement. "
+            "`subsample`: the share `fraction` of them, without."
         ),
     )
     fraction: Annotated[float | None, Field(gt=0, lt=1)] = Field(
         default=None,
         description=(
-            "Share of the samples in a subsample; null takes 0.632 (the share of distinct samples "
-            "in a bootstrap). With 0.5 every second network is of the other half, and a note gives "
-            "Shah and Samworth's bound on edges by luck. Only for `resample: subsample`."
+            "Share of the samples in a subsample; null: 0.632. With 0.5 every second network is "
+            "of the other half, and a note gives Shah and Samworth's bound on edges by luck."
         ),
     )
     correction: Literal["fdr", "poisson", "bonferroni", "bh"] = Field(
         default="fdr",
         description=(
-            "What an edge's support is compared with. `fdr`: the supports of unrelated genes, from "
-            "as many bootstraps of data in which the samples of every gene were exchanged (as "
-            "`null.kind` says), so that it takes twice as long. `poisson`, the same as "
-            "`bonferroni`: a Poisson with the mean support of all pairs, as ARACNe-AP does, for "
-            "comparison: resamples of one data set are not independent, so that noise gives "
-            "dozens of edges. `bh`: that Poisson with Benjamini and Hochberg's correction, which "
-            "lets still more pass."
+            "What an edge's support is compared with. `fdr`: the supports of unrelated genes, "
+            "from as many bootstraps of data in which the samples of every gene were exchanged, "
+            "which takes twice as long. For comparison only: `poisson`, the same as `bonferroni`, "
+            "a Poisson with the mean support of all pairs, as ARACNe-AP does; `bh`, that with "
+            "Benjamini and Hochberg's correction. Noise gives dozens of edges by these."
         ),
     )
     alpha: Annotated[float, Field(gt=0, le=1)] = Field(
@@ -310,15 +299,13 @@ class MutualInformationConfig(TwoTableAnalysis):
     regulators: OptionalPath = Field(
         default=None,
         description=(
-            "A text file of regulators (transcription factors), one name a line, as they are named "
-            "in the table; `#` starts a comment line. Then only pairs with a regulator are scored, "
-            "edges point from regulator to gene, and networks get better and faster. null: every "
-            "gene with every gene. A relative path starts at the working directory."
+            "A text file of regulators (transcription factors), one name a line; `#` starts a "
+            "comment line. Then only pairs with a regulator are scored, edges point from "
+            "regulator to gene, and networks get better and faster. null: every gene with every "
+            "gene."
         ),
     )
-    gold_standard: Annotated[GoldStandard, SCORING_STEPS] = gold_standard_field(
-        " A relative path starts at the working directory."
-    )
+    gold_standard: Annotated[GoldStandard, SCORING_STEPS] = gold_standard_field()
     estimator: SplineEstimatorConfig = Field(
         default=SplineEstimatorConfig(), description="How mutual information is estimated."
     )
@@ -326,10 +313,9 @@ class MutualInformationConfig(TwoTableAnalysis):
         default=0,
         description=(
             "Of time courses: pair each gene with the others so many samples later in the same "
-            "series (`samples.series`, `samples.time`). Edges are then directed, `source` comes "
-            "first, and the null shifts genes along their series. Only with `score: mi` (which "
-            "`auto` takes) and without `bootstraps` and `other_expression`; no DPI. 0: in the same "
-            "sample."
+            "series (`samples.series`, `samples.time`). Edges are directed, `source` first, and "
+            "the null shifts genes along their series. Only with `score: mi` (which `auto` takes) "
+            "and without `bootstraps` and `other_expression`; no DPI."
         ),
     )
     score: Annotated[ScoreName, SCORING_STEPS] = Field(
@@ -350,32 +336,28 @@ class MutualInformationConfig(TwoTableAnalysis):
         default=KeepGenePairs.model_validate("auto"),
         description=(
             "Which pairs become edges; give one form. `auto`: `{fdr: 0.05, top_edges: n}`, with "
-            "two edges for each gene of the table: a network that can be looked at. `{p_value: "
-            "x}`: p-value at most x. `{fdr: x}`: Benjamini-Hochberg q-value at most x, in the "
-            "network behind `dpi`. `{score: x}`: `score` at least x. `{top_edges: n}`: the n best"
-            " by `score`. `{fdr: x, top_edges: n}`: the n best by `score` of the pairs whose "
-            "p-values are so small that q is at most x among so few. `all`: every pair (large!)."
+            "two edges for each gene of the table. `{fdr: x, top_edges: n}`: the n best by "
+            "`score` of the pairs whose p-values are so small that q is at most x among so few. "
+            "`all`: every pair (large!)."
         ),
     )
     dpi: Annotated[DpiOrFalse, UsedBy("network")] = Field(
         default=DpiConfig(tolerance=0.1),
         description=(
-            "Removal of indirect edges by the data processing inequality; `false` turns it off. It "
-            "works on mutual information, after `keep`. With regulators, an edge of a regulator "
-            "is not removed because of a gene that is none. It makes networks cleaner "
-            "(precision) and loses some true edges (recall): on for a network to look at, off "
-            "for a ranking of all candidates."
+            "Removal of indirect edges by the data processing inequality; `false` turns it off. "
+            "It works on mutual information, after `keep`. With regulators, an edge of a "
+            "regulator is not removed because of a gene that is none. Precision rises and recall "
+            "falls: turn it off for a ranking of all candidates."
         ),
     )
     bootstraps: Annotated[BootstrapsOrNumber, UsedBy("plan", "network")] = Field(
         default=_NO_BOOTSTRAPS,
         description=(
-            "Consensus of networks from resampled data: a number of resampled networks (0: none, "
-            "100 is usual), or a section with more settings. Each costs as much as the network "
-            "itself and is a restartable unit of its own."
+            "Consensus of networks from resampled data: a number of them (0: none, 100 is usual), "
+            "or a section. Each costs as much as the network itself."
         ),
     )
-    chunks: Chunks = chunks_field(more=" A few thousand jobs are as many as Snakemake likes.")
+    chunks: Chunks = chunks_field()
     export: ExportList = export_field()
 
     def resolve_auto(self) -> Mapping[str, object]:

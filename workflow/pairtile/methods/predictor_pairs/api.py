@@ -91,9 +91,8 @@ def predictor_pairs(
         Genes whose predictors are sought, likewise. None: all.
     lag : an integer between 0 and 1000, or a list of up to 10 of them
         Time steps from predictor to target. 1: predictors in one sample, the target in the next of
-        the same series; samples must stand in order of time. 0: both in the same sample, for
-        samples that are no time series. A list, such as [1, 2]: every candidate at each of these
-        lags (columns `lag_1`, ... say which); two lags have four times the pairs.
+        the same series. 0: both in the same sample. A list, such as [1, 2]: every candidate at each
+        of these lags (columns `lag_1`, ... say which); two lags have four times the pairs.
     series : array-like [shape: (samples,)], mapping or Series, or None
         Which time course each sample is of: a label for each, in their order, or by the sample's
         name. None: one.
@@ -107,10 +106,9 @@ def predictor_pairs(
     preprocess : mapping, optional
         How expression values are cleaned before genes are paired.
     penalty : no_obs, none or poor_obs
-        How few samples are made up for. With few samples thousands of sets look perfect because
-        most combinations of their levels were seen once or never. `no_obs`: combinations that were
-        never seen count as if they told nothing of the target (weight `alpha`); recommended.
-        `poor_obs`: combinations seen once count as uncertain (`beta`). `none`: the entropy as
+        How few samples are made up for, with which thousands of sets look perfect. `no_obs`:
+        combinations of levels that were never seen count as uninformative (weight `alpha`);
+        recommended. `poor_obs`: those seen once count as uncertain (`beta`). `none`: the entropy as
         counted, for comparison.
     alpha : a number of at least 0
         Weight of each combination of levels under `penalty: no_obs`, in samples: each counts as if
@@ -124,51 +122,41 @@ def predictor_pairs(
     top : an integer between 1 and 1000
         How many sets to report for each target, best first.
     include_self : True or False
-        Whether a target may be among its own predictors (its level one step earlier, with `lag:
-        1`). `True` fits genes that keep their level, and hides what else acts on them.
+        Whether a target may be among its own predictors: fits genes that keep their level, and
+        hides what else acts on them.
     search : auto, exhaustive or sffs
         How sets of `cardinality: 3` are found; smaller ones are always all tried. `exhaustive`:
-        every three. `sffs`: sequential forward floating selection, which starts from each target's
-        best pairs and adds and drops predictors; quick, but may miss the best three. `auto`:
-        exhaustive up to 2e11 threes times targets; the result says which it was.
+        every three. `sffs`: sequential forward floating selection from each target's best pairs;
+        quick, but may miss the best three. `auto`: exhaustive up to 2e11 threes times targets.
     null : auto, permutation, circular_shift, courses or blocks
         What is done to a target. `permutation`: its levels are shuffled over the samples.
         `circular_shift`: they are moved along in time, each series within itself, the end coming
-        back in at the start, which keeps the ups and downs of a slow time course; permutation then
-        lets genes pass that have nothing to do with each other. A series of n steps has only n - 1
-        shifts; of several series those are taken after which a target changes its level as often as
-        before. `courses`: whole series change places with others of equal times (and
-        `samples.batch`): for replicates of one stimulus, in which genes go together in time whether
-        or not they act on each other. `blocks`: they are shuffled within each batch of
-        `samples.batch`. `auto`: courses where series follow one course, else shifts where targets
-        keep their level from sample to sample clearly more often than samples in random order
-        would, else `blocks` where batches are stated (these first where samples are no time
-        series), else permutation; `summary.json` says which and why.
+        back in at the start. `courses`: whole series change places with others of equal times and
+        batch (replicates of one stimulus). `blocks`: they are shuffled within each batch. `auto`:
+        courses where series follow one course, else shifts where targets keep their level from
+        sample to sample clearly more often than samples in random order would, else `blocks` where
+        batches are stated (these first where samples are no time series), else permutation;
+        `summary.json` says which and why.
     permutations : auto or an integer between 0 and 100000
-        How many times targets are shuffled, for each composition (targets with equal numbers of
-        samples at each level share their shuffles), or each target is shifted; the best set of each
-        is searched as for a real target, at the same cost. 0: not at all, and no p-values. `auto`:
-        20 or more for each target, or as many as the series have; none where fewer than 5 exchanges
-        of courses are possible. Each target is then compared with the draws of all targets,
-        standardised, and with the tail that is fitted to the best of them: any usual threshold
-        under `keep` can be met. A number: each target is compared with its own draws alone, and no
-        p- or q-value is less than 1 / (permutations + 1).
+        How many times each target is shuffled or shifted (shuffled ones with equal numbers of
+        samples at each level share their draws); each draw costs as much as the search. 0: no
+        p-values. `auto`: 20 or more for each target, or as many as the series have, and each target
+        is compared with the draws of all, standardised, and the tail fitted to the best of them. A
+        number: each is compared with its own draws alone, and no p- or q-value is less than 1 /
+        (permutations + 1).
     seed : an integer between 0 and 4294967295
         Start of all random draws (permutations, bootstraps). The same seed gives the same result on
         any number of chunks and threads.
     orientation : genes_in_rows or samples_in_rows
-        Which way the table lies. `genes_in_rows`: one gene a line, one sample a column.
-        `samples_in_rows`: the other way round. `.h5ad` files are cells x genes by their format,
-        whatever stands here.
+        Which way the table lies. `.h5ad` files are cells x genes whatever stands here.
     layer : auto or the name of a layer (text) or None
         Which matrix of an `.h5ad` file to read: the name of a layer, for instance `counts`, or
         `raw` (with its own genes), or `X`, as None does. `auto`: the counts that X was made from,
         where X is normalised or scaled and they are in the file, of the genes of X; else X.
         `summary.json` says which. Only for `.h5ad` files.
     obs : a mapping of columns to a value or a list of values
-        Read only some samples: columns of `obs` of an `.h5ad` file, or of `samples.annotations`
-        beside another expression table, each with a value or a list of values, as `{cell_type: T
-        cell}`; samples that fit all of them are taken.
+        Read only some samples: columns of `obs` or `samples.annotations`, each with a value or a
+        list of values, as `{cell_type: T cell}`; samples that fit all of them are taken.
     backend : auto, cpu or cuda
         Where to compute. `auto`: a usable GPU, else all CPU cores.
 

@@ -67,21 +67,18 @@ class QuantizeConfig(ConfigModel):
         description=(
             "How many levels. `auto`: 3 for an expression table (with `rule: thresholds` one more "
             "than there are thresholds), and for a table of `levels` as many as it holds. 2 "
-            "(binary) needs the fewest samples; each level more multiplies the combinations of "
-            "predictor levels, and with them the samples that it takes to see each."
+            "(binary) needs the fewest samples."
         ),
     )
     rule: Literal["mean_split", "extreme_split", "quantile", "kmeans", "thresholds"] = Field(
         default="mean_split",
         description=(
-            "Where the borders between levels lie; a value on a border belongs to the lower level. "
-            "`mean_split`: values as z-scores (mean 0, standard deviation 1); 2 levels: above the "
-            "mean or not; 3 levels: borders at a third of the mean of the negative z-scores and a "
-            "third of the mean of the others. `extreme_split`: 3 levels, borders at a third of the "
-            "lowest and a third of the highest z-score. `quantile`: as many samples in each level "
-            "as ties allow. `kmeans`: the levels whose values lie closest together (least sum of "
-            "squares, exact). `thresholds`: your own borders, the same for all genes. "
-            "`mean_split` and `extreme_split` make no 4 levels."
+            "Where the borders between levels lie; a value on a border belongs to the lower "
+            "level. `mean_split`: at the mean, or, of 3 levels, at a third of the mean of the "
+            "negative z-scores and of that of the others. `extreme_split`: 3 levels, at a third "
+            "of the lowest and of the highest z-score. `quantile`: as many samples in each level "
+            "as ties allow. `kmeans`: least sum of squares, exact. `thresholds`: your own "
+            "borders, the same for all genes."
         ),
     )
     thresholds: Thresholds = Field(
@@ -135,11 +132,10 @@ class PredictorEstimatorConfig(ConfigModel):
     penalty: Literal["no_obs", "none", "poor_obs"] = Field(
         default="no_obs",
         description=(
-            "How few samples are made up for. With few samples thousands of sets look perfect "
-            "because most combinations of their levels were seen once or never. `no_obs`: "
-            "combinations that were never seen count as if they told nothing of the target "
-            "(weight `alpha`); recommended. `poor_obs`: combinations seen once count as uncertain "
-            "(`beta`). `none`: the entropy as counted, for comparison."
+            "How few samples are made up for, with which thousands of sets look perfect. "
+            "`no_obs`: combinations of levels that were never seen count as uninformative (weight "
+            "`alpha`); recommended. `poor_obs`: those seen once count as uncertain (`beta`). "
+            "`none`: the entropy as counted, for comparison."
         ),
     )
     alpha: Annotated[float, Field(ge=0)] = Field(
@@ -170,18 +166,17 @@ class PredictorEstimatorConfig(ConfigModel):
     self: bool = Field(
         default=False,
         description=(
-            "Whether a target may be among its own predictors (its level one step earlier, with "
-            "`lag: 1`). `true` fits genes that keep their level, and hides what else acts on them."
+            "Whether a target may be among its own predictors: fits genes that keep their level, "
+            "and hides what else acts on them."
         ),
     )
     search: Literal["auto", "exhaustive", "sffs"] = Field(
         default="auto",
         description=(
             "How sets of `cardinality: 3` are found; smaller ones are always all tried. "
-            "`exhaustive`: every three. `sffs`: sequential forward floating selection, which "
-            "starts from each target's best pairs and adds and drops predictors; quick, but may "
-            "miss the best three. `auto`: exhaustive up to 2e11 threes times targets; the result "
-            "says which it was."
+            "`exhaustive`: every three. `sffs`: sequential forward floating selection from each "
+            "target's best pairs; quick, but may miss the best three. `auto`: exhaustive up to "
+            "2e11 threes times targets."
         ),
     )
 
@@ -194,31 +189,23 @@ class PredictorNullConfig(ConfigModel):
         description=(
             "What is done to a target. `permutation`: its levels are shuffled over the samples. "
             "`circular_shift`: they are moved along in time, each series within itself, the end "
-            "coming back in at the start, which keeps the ups and downs of a slow time course; "
-            "permutation then lets genes pass that have nothing to do with each other. A series of "
-            "n steps has only n - 1 shifts; of several series those are taken after which a target "
-            "changes its level as often as before. `courses`: whole series change places with "
-            "others of equal times (and `samples.batch`): for replicates of one stimulus, in which "
-            "genes go together in time whether or not they act on each other. `blocks`: they are "
-            "shuffled within each batch of `samples.batch`. `auto`: courses where series follow "
-            "one course, else shifts where targets keep their level from sample to sample clearly "
-            "more often than samples in random order would, else `blocks` where batches are stated "
-            "(these first where samples are no time series), else permutation; `summary.json` says "
-            "which and why."
+            "coming back in at the start. `courses`: whole series change places with others of "
+            "equal times and batch (replicates of one stimulus). `blocks`: they are shuffled "
+            "within each batch. `auto`: courses where series follow one course, else shifts where "
+            "targets keep their level from sample to sample clearly more often than samples in "
+            "random order would, else `blocks` where batches are stated (these first where "
+            "samples are no time series), else permutation; `summary.json` says which and why."
         ),
     )
     permutations: Literal["auto"] | Annotated[int, Exponent(), Field(ge=0, le=100_000)] = Field(
         default="auto",
         description=(
-            "How many times targets are shuffled, for each composition (targets with equal numbers "
-            "of samples at each level share their shuffles), or each target is shifted; the best "
-            "set of each is searched as for a real target, at the same cost. 0: not at all, and no "
-            "p-values. `auto`: 20 or more for each target, or as many as the series have; none "
-            "where fewer than 5 exchanges of courses are possible. Each target is then compared "
-            "with the draws of all targets, standardised, and with the tail that is fitted to the "
-            "best of them: any usual threshold under `keep` can be met. A number: each target is "
-            "compared with its own draws alone, and no p- or q-value is less than "
-            "1 / (permutations + 1)."
+            "How many times each target is shuffled or shifted (shuffled ones with equal numbers "
+            "of samples at each level share their draws); each draw costs as much as the search. "
+            "0: no p-values. `auto`: 20 or more for each target, or as many as the series have, "
+            "and each target is compared with the draws of all, standardised, and the tail fitted "
+            "to the best of them. A number: each is compared with its own draws alone, and no p- "
+            "or q-value is less than 1 / (permutations + 1)."
         ),
     )
 
@@ -235,10 +222,7 @@ class KeepSets(Keep):
     )
     fdr: Share = Field(
         default=None,
-        description=(
-            "Keep the reported sets whose q-value (Benjamini-Hochberg, from the permutation "
-            "p-values) is at most this: the expected share of chance sets among those kept."
-        ),
+        description=("Keep the reported sets whose q-value (Benjamini-Hochberg) is at most this."),
     )
     best_fdr: Share = Field(
         default=None, description="As `fdr`, but of each target's sets only the best."
@@ -281,18 +265,16 @@ class PredictorPairsConfig(TableAnalysis):
     expression: Annotated[OptionalPath, InputFile(folder=True)] = Field(
         default=None,
         description=(
-            "The expression table, genes x samples, the samples of a time series in order of time. "
-            "Formats, by suffix: `.tsv`, `.tab`, `.csv`, `.txt` and `.gct` (each also `.gz`), "
-            "`.parquet`, `.h5ad` (AnnData), or a 10x folder with `matrix.mtx`. Give this or "
-            "`levels`, one of them. A relative path starts at the working directory."
+            "The expression table, genes x samples, the samples of a time series in order of "
+            "time, in the formats of other methods. Give this or `levels`."
         ),
     )
     levels: Annotated[OptionalPath, InputFile(folder=True)] = Field(
         default=None,
         description=(
-            "In place of `expression`: a table of levels, genes x samples in the same formats, "
-            "with whole numbers 0, 1, ... up to 3; empty or NA where missing. Then `quantize.rule` "
-            "does nothing, and of `preprocess` only `min_samples` and `drop_constant` count."
+            "In place of `expression`: a table of levels, whole numbers from 0 up to 3; empty or "
+            "NA where missing. Then `quantize.rule` does nothing, and of `preprocess` only "
+            "`min_samples` and `drop_constant` count."
         ),
     )
     quantize: QuantizeConfig = Field(
@@ -302,19 +284,17 @@ class PredictorPairsConfig(TableAnalysis):
         default=1,
         description=(
             "Time steps from predictor to target. 1: predictors in one sample, the target in the "
-            "next of the same series; samples must stand in order of time. 0: both in the same "
-            "sample, for samples that are no time series. A list, such as [1, 2]: every candidate "
-            "at each of these lags (columns `lag_1`, ... say which); two lags have four times the "
-            "pairs."
+            "next of the same series. 0: both in the same sample. A list, such as [1, 2]: every "
+            "candidate at each of these lags (columns `lag_1`, ... say which); two lags have four "
+            "times the pairs."
         ),
     )
     score: Literal["mean_conditional_entropy", "transfer_entropy"] = Field(
         default="mean_conditional_entropy",
         description=(
-            "What is scored. `mean_conditional_entropy`: sets of predictors with each target. "
-            "`transfer_entropy`: every ordered pair source -> target, by what the source's level "
-            "tells of the target's next level beyond the target's own past (Schreiber 2000), in "
-            "bits; of several lags the best is named. Then `estimator` and `rules` do nothing."
+            "`mean_conditional_entropy`: sets of predictors with each target. `transfer_entropy`: "
+            "every ordered pair source -> target, by what the source's level adds to the target's "
+            "own past (Schreiber 2000), in bits. Then `estimator` and `rules` do nothing."
         ),
     )
     history: Annotated[int, Field(ge=1, le=2)] = Field(
@@ -327,18 +307,16 @@ class PredictorPairsConfig(TableAnalysis):
     series: OptionalPath = Field(
         default=None,
         description=(
-            "Where the samples come from several time series: a table with two columns, sample and "
-            "series, a line for every sample. Within a series, samples are taken in the order of "
-            "the table's columns; the last of one series is never joined to the first of another. "
-            "null: one series."
+            "Of several time series: a table with two columns, sample and series, a line for "
+            "every sample. Within a series, samples are taken in the order of the expression "
+            "table. null: one series."
         ),
     )
     regulators: OptionalPath = Field(
         default=None,
         description=(
             "A text file of candidate predictors, one name a line; `#` starts a comment line. "
-            "null: every gene. Fewer candidates make the search faster by the square, and chance "
-            "finds fewer."
+            "null: every gene."
         ),
     )
     targets: OptionalPath = Field(
@@ -362,10 +340,7 @@ class PredictorPairsConfig(TableAnalysis):
             "Which of the reported sets become edges, predictor to target; give one form. `auto`: "
             f"`{{best_fdr: {AUTO_FDR}}}` where each test has at least {AUTO_DRAWS} shuffled "
             "targets, else `best`. `best`: the best set of each target, ties going to the first "
-            "in the table's order (the result says how many tie), however likely by chance. "
-            "`{p_value: x}`: permutation p-value at most x. `{fdr: x}`: Benjamini-Hochberg q-value "
-            "at most x. `{best_fdr: x}`: the best set of each target, where its q-value is at most "
-            "x."
+            "in the table's order, however likely by chance."
         ),
     )
     dpi: Annotated[bool, UsedBy("network")] = Field(
@@ -373,21 +348,20 @@ class PredictorPairsConfig(TableAnalysis):
         description=(
             "With `score: transfer_entropy`, whether indirect edges go: X -> Z where an edge "
             "between X and Y and a stronger Y -> Z are kept, and the transfer entropy from X to Z "
-            "given Y is no larger than that of X shifted or permuted: Y stands between them, or "
-            "acts on both."
+            "given Y is no larger than by chance."
         ),
     )
     rules: Annotated[bool, UsedBy("tables")] = Field(
         default=False,
         description=(
             "Whether the best kept set of each target is written as a rule (truth table) from one "
-            "sample to the next: `network.bnet` (BoolNet; two levels), `network.sbml` (SBML-qual), "
-            "`rules.tsv` with how well each rule gives what was measured, a step on and all along "
-            "the course, and `attractors.tsv` of networks of up to 2^20 states (20 genes of two "
-            "levels). Needs `lag` of 1 or more."
+            "sample to the next: `network.bnet` (BoolNet; two levels), `network.sbml` "
+            "(SBML-qual), `rules.tsv` with how well each gives what was measured, and "
+            "`attractors.tsv` of networks of up to 2^20 states (20 genes of two levels). Needs "
+            "`lag` of 1 or more."
         ),
     )
-    chunks: Chunks = chunks_field("the search is")
+    chunks: Chunks = chunks_field()
     export: ExportList = export_field()
 
     tables: ClassVar[tuple[str, ...]] = ("predictors.tsv", "hyperedges.tsv", *RULE_FILES)

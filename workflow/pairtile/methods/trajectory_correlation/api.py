@@ -115,36 +115,30 @@ def trajectory_correlation(
     names : sequence, optional
         Of the variables of an array.
     preset : none, mdigest, normi, dynetan or netsci
-        Numbers as another tool gives them: decides `neighbours`, `variant`, `norm`, `scale` and
-        `theiler`, whatever stands there. `mdigest`: 5 neighbours, KSG 1, largest coordinate, as
-        they are, no Theiler window. `normi`: the same, each coordinate divided by its standard
-        deviation. `dynetan`: 7 neighbours, KSG 2, divided too. `netsci`: KSG 2, as they are,
-        `neighbours` as given here. Only for `kind: ksg`.
+        Of `ksg`: numbers as another tool gives them; decides `neighbours`, `variant`, `norm`,
+        `scale` and `theiler` (of `netsci` not `neighbours`), whatever stands there:
+        docs/methods/trajectory_correlation.md lists them.
     kind : auto, ksg, gaussian, dcc, bspline or dihedral
-        `ksg`: nearest neighbours (Kraskov et al. 2004); any dependence, in all dimensions at once;
-        wants 50 effective frames or more. `gaussian`: as if motions were normally distributed
-        (linear mutual information); fast, best of fewer frames, blind to curved dependence. `auto`:
+        `ksg`: nearest neighbours (Kraskov et al. 2004); any dependence; wants 50 effective frames
+        or more. `gaussian`: linear mutual information; fast, blind to curved dependence. `auto`:
         `gaussian` where the median variable has fewer than 50 effective frames in a trajectory,
         else `ksg`; `ksg` wherever a key of it is not at its default. `dcc`: cosine (Pearson)
         correlation of displacements; blind to motions at right angles. `bspline`: B-spline mutual
-        information, of scalars; of positions the sum over the nine pairs of coordinates. Frames may
-        be missing, in some variables or all. `dihedral`: the same of angles, with splines that
-        close at 360 degrees.
+        information, of scalars; of positions the sum over the nine pairs of coordinates; frames may
+        be missing. `dihedral`: the same of angles, with splines that close at 360 degrees.
     neighbours : an integer between 1 and 64
-        Of `ksg`: which nearest neighbour measures the density. Fewer follow finer detail and
-        scatter more. Usual: 3 to 7.
+        Of `ksg`: which nearest neighbour measures the density. Usual: 3 to 7.
     variant : an integer between 1 and 2
         Of `ksg`: the first or the second estimator of Kraskov et al.
     norm : euclidean or max
-        Of `ksg`: how far apart two frames of one variable are. `euclidean`: the distance; does not
-        depend on how the system is turned. `max`: the largest difference of a coordinate.
+        Of `ksg`: how far apart two frames of one variable are. `euclidean`: the distance. `max`:
+        the largest difference of a coordinate, which depends on how the system is turned.
     scale : raw or std
         Of `ksg`: coordinates as they are (`raw`), or each divided by its own standard deviation
-        (`std`; no longer independent of how the system is turned).
+        (`std`).
     theiler : auto or an integer between 0 and 1000000
-        Of `ksg`: frames nearer in time than this are no neighbours, because successive frames are
-        alike whatever the motions have to do with each other. `auto`: twice the correlation time.
-        0: all frames count.
+        Of `ksg`: frames nearer in time than this are no neighbours, since successive frames are
+        alike. `auto`: twice the correlation time. 0: all frames count.
     corrected : True or False
         Of `gaussian`: take away the bias of few frames (exact for independent frames): about 0.05
         nats for two atoms and 100 frames.
@@ -157,22 +151,20 @@ def trajectory_correlation(
         no harm, or are taken as they are, from the least to the greatest.
     surrogates : an integer between 0 and 10000
         How many times one motion of each pair is shifted in time (the end comes back in at the
-        start) to see what the estimator gives for unrelated motions that are as slow as these: the
-        null of the p-values. Successive frames are no independent samples, and a plain permutation
-        would call everything significant. Each costs as much as the estimate. 0: no p-values.
+        start): the null of the p-values, of unrelated motions that are as slow. Each costs as much
+        as the estimate. 0: no p-values.
     unwrap : True or False
-        Put together what the periodic box breaks, before anything else: molecules become whole,
-        chains that are near each other in the first frame stay so, and their centre lies in the
-        middle of the box. Of the residues of `fit`, `select` and `distances`.
+        Put together what the periodic box breaks, before anything else: molecules become whole, and
+        chains that are near each other in the first frame stay so. Of the residues of `fit`,
+        `select` and `distances`.
     fit : least_moving, a selection of atoms (text) or False
-        Atoms on which frames are superposed, to take out the tumbling of the whole (Kabsch, without
-        weights), as a selection of MDAnalysis. Best the rigid part. `least_moving`: those of
-        `protein and name CA` that move least, found by iteration, or all of them where that changes
-        few pairs; this is the default of two analyses of which one is to `compare` with the other.
-        `False`: frames are used as they are, superposed already.
+        Atoms on which frames are superposed (Kabsch, without weights), as a selection of
+        MDAnalysis; best the rigid part. `least_moving`: those of `protein and name CA` that move
+        least, or all of them where that changes few pairs; the default of two analyses of which one
+        is to `compare` with the other. `False`: frames are used as they are.
     reference : first or average
         What frames are superposed on. `first`: the first frame used of the first trajectory.
-        `average`: the average structure of all frames, which are read once more to find it.
+        `average`: the average structure of all frames.
     select : a selection of atoms (text)
         Atoms whose motion is analysed, as a selection of MDAnalysis; independent of `fit`.
     positions : atom, ca or center_of_mass
@@ -181,43 +173,37 @@ def trajectory_correlation(
     dihedrals : a list of phi, psi, omega, chi1, chi2, chi3, chi4, chi5
         Which angles of each residue are variables, where it has them.
     distances : a mapping of NAME: [selection, selection]
-        Distances to pair, by name: each between the geometric centres of two selections. No
-        superposition is needed.
+        Distances to pair, by name: each between the geometric centres of two selections.
     domains : a mapping of NAME: selection
         Parts of the molecule to mark in heat maps and tables: a name, and the residues as a
         selection. A residue of two domains belongs to the first.
     variables : auto, positions, coordinates, displacements, dihedrals, distances or columns
-        What is paired. `positions`: x, y, z of each, together. `coordinates`: x, y and z of each as
-        three variables of their own. `displacements`: the distance of each from its mean position
-        (a scalar: most of the direction is lost). `dihedrals`: backbone and side-chain angles of
-        the selected residues, see `dihedrals`. `distances`: those listed under `distances`.
-        `columns`: of `time_series`. `auto`: positions; displacements for `kind: bspline`; dihedrals
-        for `kind: dihedral`.
+        What is paired. `positions`: x, y, z of each, together. `coordinates`: each by itself.
+        `displacements`: the distance of each from its mean position. `dihedrals`: angles of the
+        selected residues. `distances`: those listed under `distances`. `columns`: of `time_series`.
+        `auto`: positions; displacements for `kind: bspline`; dihedrals for `kind: dihedral`.
     frames : mapping, optional
         Which frames of each trajectory.
     ensemble : auto, True or False
-        Whether frames are models without an order in time, such as those of an NMR structure: they
-        then count as independent, and the null exchanges models in place of shifting time. `auto`:
-        of PDB files that say NMR, or in which a model is no nearer to the next than to any other;
-        else `False`.
+        Whether frames are models without an order in time (NMR): they count as independent, and the
+        null exchanges them. `auto`: of PDB files that say NMR, or in which a model is no nearer to
+        the next than to any other.
     contacts : auto, False, or a mapping with keys cutoff and fraction
-        Keep in the network only pairs of residues that touch: communities and paths of a nearly
-        complete network mean little. `False`: all, however far apart. `auto`: `{}` where variables
-        belong to residues, else `False`. Values of all pairs stay in `pairs.parquet` and
-        `matrices.npz`, unless `pairs` says otherwise.
+        Keep in the network only pairs of residues that touch. `False`: all, however far apart.
+        `auto`: `{}` where variables belong to residues, else `False`. All pairs stay in
+        `pairs.parquet` and `matrices.npz`, unless `pairs` says otherwise.
     pairs : all or in_contact
         Which pairs are scored. `in_contact`: only those of `contacts`, which are found first, for
         tens of thousands of atoms; the network is the same. There are then no matrices and maps of
         all pairs, and no `compare`.
     keep : auto, {p_value: x}, {fdr: x}, {correlation: x}, {top_edges: x} or all (one of them)
         Which pairs become edges; give one form. `auto`: `{fdr: 0.05}`, or `all` under `surrogates:
-        0`. `{p_value: x}`: p-value at most x. `{fdr: x}`: q-value at most x. `{correlation: x}`:
-        correlation at least x. `{top_edges: n}`: the n strongest. `all`.
+        0`.
     score : auto, correlation or correlation_centred
-        What ranks pairs: for `keep: {correlation: x}` and `{top_edges: n}`, communities, paths, the
-        means of residues and the maps of the report. `correlation`: as estimated, which slow
-        motions raise. `correlation_centred`: without the mean of the pair's surrogates, 0 for
-        unrelated motions. `auto`: that, or `correlation` for `kind: dcc` and under `surrogates: 0`.
+        What ranks pairs, for `keep`, communities, paths, the means of residues and the maps of the
+        report. `correlation`: as estimated, which slow motions raise. `correlation_centred`:
+        without the mean of the pair's surrogates, 0 for unrelated motions. `auto`: that, or
+        `correlation` for `kind: dcc` and under `surrogates: 0`.
     seed : an integer between 0 and 4294967295
         Start of all random draws (permutations, bootstraps). The same seed gives the same result on
         any number of chunks and threads.

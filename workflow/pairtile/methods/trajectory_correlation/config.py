@@ -47,8 +47,7 @@ class TrajectoryCorrelationConfig(Analysis):
         default=None,
         description=(
             "The system: atoms, residues, chains. Any format that MDAnalysis reads (`.psf` `.pdb` "
-            "`.gro` `.tpr` `.prmtop` ...). Give this and `trajectories`, or `time_series`. A "
-            "relative path starts at the working directory, not at this file."
+            "`.gro` `.tpr` `.prmtop` ...). Give this and `trajectories`, or `time_series`."
         ),
     )
     trajectories: Annotated[TrajectoryList, InputFile()] = Field(
@@ -64,8 +63,8 @@ class TrajectoryCorrelationConfig(Analysis):
         default=False,
         description=(
             "Put together what the periodic box breaks, before anything else: molecules become "
-            "whole, chains that are near each other in the first frame stay so, and their centre "
-            "lies in the middle of the box. Of the residues of `fit`, `select` and `distances`."
+            "whole, and chains that are near each other in the first frame stay so. Of the "
+            "residues of `fit`, `select` and `distances`."
         ),
     )
     time_series: Annotated[FileList, InputFile()] = Field(
@@ -81,18 +80,17 @@ class TrajectoryCorrelationConfig(Analysis):
     fit: SelectionOrFalse = Field(
         default="protein and name CA",
         description=(
-            "Atoms on which frames are superposed, to take out the tumbling of the whole (Kabsch, "
-            "without weights), as a selection of MDAnalysis. Best the rigid part. `least_moving`: "
-            "those of `protein and name CA` that move least, found by iteration, or all of them "
-            "where that changes few pairs; this is the default of two analyses of which one is to "
-            "`compare` with the other. `false`: frames are used as they are, superposed already."
+            "Atoms on which frames are superposed (Kabsch, without weights), as a selection of "
+            "MDAnalysis; best the rigid part. `least_moving`: those of `protein and name CA` that "
+            "move least, or all of them where that changes few pairs; the default of two analyses "
+            "of which one is to `compare` with the other. `false`: frames are used as they are."
         ),
     )
     reference: Literal["first", "average"] = Field(
         default="first",
         description=(
-            "What frames are superposed on. `first`: the first frame used of the first trajectory. "
-            "`average`: the average structure of all frames, which are read once more to find it."
+            "What frames are superposed on. `first`: the first frame used of the first "
+            "trajectory. `average`: the average structure of all frames."
         ),
     )
     select: Annotated[str, Text("a selection of atoms")] = Field(
@@ -114,10 +112,9 @@ class TrajectoryCorrelationConfig(Analysis):
     ensemble: Literal["auto"] | bool = Field(
         default="auto",
         description=(
-            "Whether frames are models without an order in time, such as those of an NMR "
-            "structure: they then count as independent, and the null exchanges models in place of "
-            "shifting time. `auto`: of PDB files that say NMR, or in which a model is no "
-            "nearer to the next than to any other; else `false`."
+            "Whether frames are models without an order in time (NMR): they count as independent, "
+            "and the null exchanges them. `auto`: of PDB files that say NMR, or in which a model "
+            "is no nearer to the next than to any other."
         ),
     )
     estimator: MotionEstimatorConfig = Field(
@@ -134,12 +131,11 @@ class TrajectoryCorrelationConfig(Analysis):
     ] = Field(
         default="auto",
         description=(
-            "What is paired. `positions`: x, y, z of each, together. `coordinates`: x, y and z of "
-            "each as three variables of their own. `displacements`: the distance of each "
-            "from its mean position (a scalar: most of the direction is lost). `dihedrals`: "
-            "backbone and side-chain angles of the selected residues, see `dihedrals`. "
-            "`distances`: those listed under `distances`. `columns`: of `time_series`. `auto`: "
-            "positions; displacements for `kind: bspline`; dihedrals for `kind: dihedral`."
+            "What is paired. `positions`: x, y, z of each, together. `coordinates`: each by "
+            "itself. `displacements`: the distance of each from its mean position. `dihedrals`: "
+            "angles of the selected residues. `distances`: those listed under `distances`. "
+            "`columns`: of `time_series`. `auto`: positions; displacements for `kind: bspline`; "
+            "dihedrals for `kind: dihedral`."
         ),
     )
     dihedrals: DihedralList = Field(
@@ -149,8 +145,7 @@ class TrajectoryCorrelationConfig(Analysis):
     distances: DistanceMap = Field(
         default={},
         description=(
-            "Distances to pair, by name: each between the geometric centres of two selections. No "
-            "superposition is needed."
+            "Distances to pair, by name: each between the geometric centres of two selections."
         ),
     )
     domains: DomainMap = Field(
@@ -163,10 +158,9 @@ class TrajectoryCorrelationConfig(Analysis):
     contacts: Annotated[Contacts, UsedBy("network_data", "network", "tables")] = Field(
         default="auto",
         description=(
-            "Keep in the network only pairs of residues that touch: communities and paths of a "
-            "nearly complete network mean little. `false`: all, however far apart. `auto`: `{}` "
-            "where variables belong to residues, else `false`. Values of all pairs stay in "
-            "`pairs.parquet` and `matrices.npz`, unless `pairs` says otherwise."
+            "Keep in the network only pairs of residues that touch. `false`: all, however far "
+            "apart. `auto`: `{}` where variables belong to residues, else `false`. All pairs stay "
+            "in `pairs.parquet` and `matrices.npz`, unless `pairs` says otherwise."
         ),
     )
     pairs: Literal["all", "in_contact"] = Field(
@@ -181,8 +175,7 @@ class TrajectoryCorrelationConfig(Analysis):
         default=KeepMotion.model_validate("auto"),
         description=(
             "Which pairs become edges; give one form. `auto`: `{fdr: 0.05}`, or `all` under "
-            "`surrogates: 0`. `{p_value: x}`: p-value at most x. `{fdr: x}`: q-value at most x. "
-            "`{correlation: x}`: correlation at least x. `{top_edges: n}`: the n strongest. `all`."
+            "`surrogates: 0`."
         ),
     )
     score: Annotated[
@@ -190,27 +183,25 @@ class TrajectoryCorrelationConfig(Analysis):
     ] = Field(
         default="auto",
         description=(
-            "What ranks pairs: for `keep: {correlation: x}` and `{top_edges: n}`, communities, "
-            "paths, the means of residues and the maps of the report. `correlation`: as estimated, "
-            "which slow motions raise. `correlation_centred`: without the mean of the pair's "
-            "surrogates, 0 for unrelated motions. `auto`: that, or `correlation` for `kind: dcc` "
-            "and under `surrogates: 0`."
+            "What ranks pairs, for `keep`, communities, paths, the means of residues and the maps "
+            "of the report. `correlation`: as estimated, which slow motions raise. "
+            "`correlation_centred`: without the mean of the pair's surrogates, 0 for unrelated "
+            "motions. `auto`: that, or `correlation` for `kind: dcc` and under `surrogates: 0`."
         ),
     )
     # The network step says how long communities will take, and whether they are found again.
     communities: Annotated[CommunityList, UsedBy("network", "tables")] = Field(
         default=("leiden",),
         description=(
-            "Groups of residues that move together, found in the network. `leiden`: by modularity, "
-            "fast. `girvan_newman`: by taking away the edges with the most shortest paths; slow "
-            "beyond some thousand edges."
+            "Groups of residues that move together. `leiden`: by modularity. `girvan_newman`: by "
+            "taking away the edges with the most shortest paths; slow beyond some thousand edges."
         ),
     )
     paths: Annotated[PathEnds, UsedBy("tables", names_items=True)] = Field(
         default=(),
         description=(
-            "Residues between which to find the shortest paths (an edge is as long as -ln of its "
-            "correlation), by their names in `items.parquet`. Best with `contacts`."
+            "Residues between which to find the shortest paths, by their names in "
+            "`items.parquet`. Best with `contacts`."
         ),
     )
     suboptimal_paths: Annotated[int, Field(ge=1, le=10_000), UsedBy("tables")] = Field(
@@ -223,7 +214,7 @@ class TrajectoryCorrelationConfig(Analysis):
         description=(
             "Another analysis of this configuration with the same variables, such as the molecule "
             "in its other state: adds the difference, this one minus that, tested where both have "
-            "two trajectories or more. null: none."
+            "two trajectories or more."
         ),
     )
     draw_strongest: Annotated[int, Field(ge=0, le=10_000), UsedBy("tables")] = Field(

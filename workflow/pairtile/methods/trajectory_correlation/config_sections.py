@@ -83,16 +83,13 @@ class FramesConfig(ConfigModel):
 
     start: Annotated[int, Field(ge=-_MAX_FRAME, le=_MAX_FRAME), Expected(_FRAME)] = Field(
         default=0,
-        description=(
-            "The first frame, to leave out equilibration; negative counts from the end (-500: the "
-            "last 500)."
-        ),
+        description=("The first frame, to leave out equilibration; -500: the last 500."),
     )
     stop: Annotated[
         int | None, Field(ge=-_MAX_FRAME, le=_MAX_FRAME), Expected(f"{_FRAME}, or null")
     ] = Field(default=None, description="The frame before which to stop; null: go to the end.")
     step: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
-        default=1, description="Use every so many frames. Nearby frames add little; they cost time."
+        default=1, description="Use every so many frames."
     )
 
     @property
@@ -150,33 +147,27 @@ class MotionEstimatorConfig(ConfigModel):
     preset: Literal["none", "mdigest", "normi", "dynetan", "netsci"] = Field(
         default="none",
         description=(
-            "Numbers as another tool gives them: decides `neighbours`, `variant`, `norm`, `scale` "
-            "and `theiler`, whatever stands there. `mdigest`: 5 neighbours, KSG 1, largest "
-            "coordinate, as they are, no Theiler window. `normi`: the same, each coordinate "
-            "divided by its standard deviation. `dynetan`: 7 neighbours, KSG 2, divided too. "
-            "`netsci`: KSG 2, as they are, `neighbours` as given here. Only for `kind: ksg`."
+            "Of `ksg`: numbers as another tool gives them; decides `neighbours`, `variant`, "
+            "`norm`, `scale` and `theiler` (of `netsci` not `neighbours`), whatever stands there: "
+            "docs/methods/trajectory_correlation.md lists them."
         ),
     )
     kind: Literal["auto", "ksg", "gaussian", "dcc", "bspline", "dihedral"] = Field(
         default="auto",
         description=(
-            "`ksg`: nearest neighbours (Kraskov et al. 2004); any dependence, in all dimensions "
-            "at once; wants 50 effective frames or more. `gaussian`: as if motions were normally "
-            "distributed (linear mutual information); fast, best of fewer frames, blind to curved "
+            "`ksg`: nearest neighbours (Kraskov et al. 2004); any dependence; wants 50 effective "
+            "frames or more. `gaussian`: linear mutual information; fast, blind to curved "
             "dependence. `auto`: `gaussian` where the median variable has fewer than 50 effective "
-            "frames in a trajectory, else `ksg`; `ksg` wherever a key of it is not at its default. "
-            "`dcc`: cosine (Pearson) correlation of displacements; blind to motions at right "
-            "angles. `bspline`: B-spline mutual information, of scalars; of positions the sum over "
-            "the nine pairs of coordinates. Frames may be missing, in some variables or all. "
-            "`dihedral`: the same of angles, with splines that close at 360 degrees."
+            "frames in a trajectory, else `ksg`; `ksg` wherever a key of it is not at its "
+            "default. `dcc`: cosine (Pearson) correlation of displacements; blind to motions at "
+            "right angles. `bspline`: B-spline mutual information, of scalars; of positions the "
+            "sum over the nine pairs of coordinates; frames may be missing. `dihedral`: the same "
+            "of angles, with splines that close at 360 degrees."
         ),
     )
     neighbours: Annotated[int, Field(ge=1, le=64)] = Field(
         default=6,
-        description=(
-            "Of `ksg`: which nearest neighbour measures the density. Fewer follow finer detail "
-            "and scatter more. Usual: 3 to 7."
-        ),
+        description=("Of `ksg`: which nearest neighbour measures the density. Usual: 3 to 7."),
     )
     variant: Annotated[int, Field(ge=1, le=2)] = Field(
         default=1,
@@ -185,24 +176,23 @@ class MotionEstimatorConfig(ConfigModel):
     norm: Literal["euclidean", "max"] = Field(
         default="euclidean",
         description=(
-            "Of `ksg`: how far apart two frames of one variable are. `euclidean`: the distance; "
-            "does not depend on how the system is turned. `max`: the largest difference of a "
-            "coordinate."
+            "Of `ksg`: how far apart two frames of one variable are. `euclidean`: the distance. "
+            "`max`: the largest difference of a coordinate, which depends on how the system is "
+            "turned."
         ),
     )
     scale: Literal["raw", "std"] = Field(
         default="raw",
         description=(
             "Of `ksg`: coordinates as they are (`raw`), or each divided by its own standard "
-            "deviation (`std`; no longer independent of how the system is turned)."
+            "deviation (`std`)."
         ),
     )
     theiler: Literal["auto"] | Annotated[int, Field(ge=0, le=1_000_000)] = Field(
         default="auto",
         description=(
-            "Of `ksg`: frames nearer in time than this are no neighbours, because successive "
-            "frames are alike whatever the motions have to do with each other. `auto`: twice the "
-            "correlation time. 0: all frames count."
+            "Of `ksg`: frames nearer in time than this are no neighbours, since successive frames "
+            "are alike. `auto`: twice the correlation time. 0: all frames count."
         ),
     )
     corrected: bool = Field(
@@ -231,10 +221,8 @@ class MotionEstimatorConfig(ConfigModel):
         default=20,
         description=(
             "How many times one motion of each pair is shifted in time (the end comes back in at "
-            "the start) to see what the estimator gives for unrelated motions that are as slow as "
-            "these: the null of the p-values. Successive frames are no independent samples, and a "
-            "plain permutation would call everything significant. Each costs as much as the "
-            "estimate. 0: no p-values."
+            "the start): the null of the p-values, of unrelated motions that are as slow. Each "
+            "costs as much as the estimate. 0: no p-values."
         ),
     )
 
