@@ -16,9 +16,6 @@ from functools import cache
 from importlib import resources
 from typing import Self
 
-SEVERITIES = ("note", "warning", "severe")
-"""What was decided; what a user should look at; what makes the result doubtful."""
-
 _FIELDS = {"severity", "text", "effect", "cure", "key"}
 
 
@@ -77,7 +74,8 @@ def declared_messages(package: str) -> dict[str, dict[str, str]]:
     """The content of a room's ``messages.toml``: code -> its fields.
 
     ``text``: what was found. ``effect``: what it does to the result. ``cure``: what to do, with
-    ``key``, the configuration key that does it. ``severity``: one of ``SEVERITIES``.
+    ``key``, the configuration key that does it. ``severity``: ``note`` (what was decided),
+    ``warning`` (what a user should look at) or ``severe`` (what makes the result doubtful).
 
     Raises
     ------
@@ -89,7 +87,7 @@ def declared_messages(package: str) -> dict[str, dict[str, str]]:
     for code, fields in declared.items():
         if not {"severity", "text"} <= set(fields) <= _FIELDS:
             raise ValueError(f"{package}: message {code} has the fields {sorted(fields)}")
-        if fields["severity"] not in SEVERITIES:
+        if fields["severity"] not in ("note", "warning", "severe"):
             raise ValueError(f"{package}: message {code} has severity {fields['severity']}")
     return declared
 

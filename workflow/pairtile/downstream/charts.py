@@ -25,9 +25,6 @@ SHOWN = 20
 BY_SAMPLE = {"module_genes", "activity"}
 """Figures whose samples stand in the order of an annotation."""
 
-MAX_COLUMNS = 400
-"""Samples of the heat map; of more, so many evenly spaced ones."""
-
 PAIR_CLASSES = ("gained", "lost", "reversed", "stronger", "weaker")
 MAX_NAMED = 8
 
@@ -155,7 +152,8 @@ def activity_figure(results: Results) -> Drawn:
     tests = results.labelled(results.table("activity_tests.tsv", __package__), ["regulator"])
     with path.open(encoding="utf-8") as lines:
         n_samples = lines.readline().count("\t")
-    taken = np.unique(np.linspace(0, n_samples - 1, min(n_samples, MAX_COLUMNS)).astype(int))
+    # Of more samples than a heat map shows, so many evenly spaced ones.
+    taken = np.unique(np.linspace(0, n_samples - 1, min(n_samples, 400)).astype(int))
     activity = pd.read_csv(
         path, sep="\t", usecols=[0, *(taken + 1)], dtype={0: str}, keep_default_na=False,
         na_values={k: [""] for k in (taken + 1).tolist()},

@@ -22,8 +22,6 @@ from pairtile.report.text import page_text
 MAX_ROWS = 2000
 """Of a table that stand in the page: the whole of most."""
 NEWS, MODULES = "goes_with", "module_summary.tsv"
-NO_Q = ["viper_p_value"]
-"""p-values that no q-value of their table comes from: they stay in the file."""
 
 
 def table_section(file: str, title: str) -> SectionMaker:
@@ -35,7 +33,8 @@ def table_section(file: str, title: str) -> SectionMaker:
         table = results.table(file, __package__)
         intro = page_text(results).text(f"about_{Path(file).stem}", rows=len(table))
         symbols = [f"{column}_symbol" for column in GENE_COLUMNS]
-        table = table.drop(columns=[*NO_Q, *symbols], errors="ignore")
+        # No q-value of its table comes from that p-value: it stays in the file.
+        table = table.drop(columns=["viper_p_value", *symbols], errors="ignore")
         if file == MODULES:
             table = _with_news(results, table)
         if "q_value" in table:

@@ -32,9 +32,6 @@ LABEL_DRAWS, MIN_DRAWS, LOOKED_UP = 1000, 99, 100_000_000
 """Networks with exchanged names, for each pair of groups; fewer of large networks, so that so many
 edges are looked up."""
 
-NULL_DIFFERENCES = 2_000_000
-"""Differences under exchanged labels, of all edges together, that make the null."""
-
 IN_TAIL = 100
 """Of the largest of these, which say how the tail goes on."""
 
@@ -163,7 +160,8 @@ def edge_differences(
         n = np.maximum((~np.isnan(part)).sum(axis=1, keepdims=True), 1)
         ranks[:, own] = (part - 0.5) / n - 0.5
     correlation, statistic, difference = _contrasts(ranks, codes[None, :], edges, groups)
-    draws = int(np.clip(NULL_DIFFERENCES // max(1, statistic.size), 20, 400))
+    # Two million differences under exchanged labels, of all edges together, make the null.
+    draws = int(np.clip(2_000_000 // max(1, statistic.size), 20, 400))
     permuted, _ = exchangeable.permute(codes, draws)
     size = np.abs(statistic[:, 0])
     known = ~np.isnan(size).all(axis=1)

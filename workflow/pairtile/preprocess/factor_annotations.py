@@ -38,10 +38,6 @@ LEVEL = 0.05
 MAX_GENES, MAX_SAMPLES = 500, 1000
 """More are not looked at."""
 
-SEVERE = 0.5
-"""Excess of the mean squared correlation over that of unrelated genes, in units of it, that a
-column takes off: 11 % of unrelated pairs have p <= 0.05."""
-
 # Small groups with this share of the variance between them are measurements of one specimen, and
 # not relatives: at most so many samples each, at least so many groups.
 ONE_SPECIMEN, MAX_COPIES, MIN_SPECIMENS = 0.7, 10, 20
@@ -217,7 +213,9 @@ def _named(
         Left.of_rows(rows, together([x for _, x in chosen], removed)),
     )
     share = 1.0 - left.variance / left.free * before.free / before.variance
-    severe = (before.excess - left.excess) * left.free >= SEVERE
+    # An excess of half the mean squared correlation of unrelated genes: 11 % of unrelated pairs
+    # have p <= 0.05.
+    severe = (before.excess - left.excess) * left.free >= 0.5
     shown = []
     for term, _ in chosen:
         parts = parts_of(term.name)

@@ -216,8 +216,6 @@ COMMON_FIGURES: Mapping[str, FigureMaker] = {
 
 # --- the network of one item ----------------------------------------------------------------------
 
-MAX_PARTNERS = 60
-
 
 def regulator(results: Results) -> Drawn:
     """The network of one item (``Results.drawn_item``): what it is joined to, the strongest first
@@ -232,7 +230,7 @@ def regulator(results: Results) -> Drawn:
         raise ValueError(
             f"of: found {results.drawn_item!r}; expected the name of an item with an edge"
         )
-    partners = own["target"].where(own["source"] == name, own["source"]).unique()[:MAX_PARTNERS]
+    partners = own["target"].where(own["source"] == name, own["source"]).unique()[:60]
     turn = 2 * np.pi * np.arange(len(partners)) / len(partners)
     place = dict(zip(partners, zip(np.sin(turn), np.cos(turn), strict=True), strict=True))
     place[name] = (0.0, 0.0)

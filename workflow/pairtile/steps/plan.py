@@ -45,12 +45,6 @@ GPU_START_SECONDS = 1.0
 GPU_THREADS = 30
 """Threads whose work in the stages after the network a GPU does."""
 
-BESIDE_TILES_SECONDS = {"cpu": 0.5, "cuda": 0.2}
-"""Of a bootstrap, beside its tiles: a null, DPI and files."""
-
-MIN_SECONDS_FOR_ADVICE = 120.0
-"""Cheaper settings are named for an analysis that takes at least so many seconds."""
-
 BOOTSTRAP_SECONDS = 60.0
 """Work aimed at in one job of bootstraps."""
 
@@ -193,7 +187,8 @@ def plan(run: AnalysisRun) -> None:
         at_once = _at_once(device.backend, run.gpus)
         wanted_seconds = CLUSTER_SECONDS if run.on_cluster else CHUNK_SECONDS
         chunks = plan_chunks(seconds, config.chunks, at_once, wanted_seconds)
-        beside = BESIDE_TILES_SECONDS[device.backend]
+        # A bootstrap also has a null, DPI and files.
+        beside = {"cpu": 0.5, "cuda": 0.2}[device.backend]
         of_bootstrap = sum(seconds) + cost.null / rate + beside
         content: dict[str, object] = {
             "format_version": FORMAT_VERSION,
@@ -241,7 +236,7 @@ def plan(run: AnalysisRun) -> None:
         step.log_messages(message("backend_chosen", **where, precision=precision))
         step.log_messages(message("work_planned", work=sum(work), unit=cost.unit, n=len(chunks)))
         step.details["estimated_seconds"] = estimate
-        if (total := sum(estimate.values())) > MIN_SECONDS_FOR_ADVICE:
+        if (total := sum(estimate.values())) > 120.0:  # long enough for advice
             step.details["cheaper_seconds"] = {
                 setting: total - (1.0 - share) * estimate.get("chunk", 0.0)
                 for setting, share in cost.cheaper.items()

@@ -26,10 +26,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 STYLE = Path(__file__).parents[1] / "report/templates/report.css"
 
 DEFECT = "a defect of pairtile"
-_TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
-_FIGURE = re.compile(r'id="figure-(\w+)"')
 _LOG_LINE = re.compile(r"^\d\d:\d\d:\d\d ([A-Z]+) (.*)$")
-_WARNINGS = re.compile(r'<meta name="pairtile:warnings" content="(\d+)">')
 
 
 @dataclass(frozen=True)
@@ -68,7 +65,8 @@ def read_page(folder: Path) -> Page | None:
             head = text.read(20_000)
     except FileNotFoundError:
         return None
-    title, warnings = _TITLE.search(head), _WARNINGS.search(head)
+    title = re.search("<title>(.*?)</title>", head, re.DOTALL)
+    warnings = re.search(r'<meta name="pairtile:warnings" content="(\d+)">', head)
     return Page(
         folder,
         html.unescape(title[1]) if title else folder.name,
@@ -156,7 +154,8 @@ def _row(folder: Path, runs: bool, read_inputs: bool) -> dict[str, Any]:
         date = datetime.fromtimestamp(page.path.stat().st_mtime, UTC).isoformat()
     pairs = summary.get("counts", {}).get("pairs")
     # The first figure of a page shows what was found.
-    figures = _FIGURE.findall(page.path.read_text(encoding="utf-8")) if page else []
+    content = page.path.read_text(encoding="utf-8") if page else ""
+    figures = re.findall(r'id="figure-(\w+)"', content)
     pictures = (f"figures/{name}.png" for name in figures)
     states = {"finished": current, "failed": error, "running": runs, "out of date": page}
     return {

@@ -133,9 +133,6 @@ COLOURS = {
 }
 """Colour of each seed class (Okabe and Ito's, distinct for colour-blind people)."""
 
-# Programs take lines that begin so for comments and settings, however the word goes on.
-_NOT_A_LINE = ("#", "track", "browser")
-
 
 def bed_lines(hits: pa.Table, places: pa.Table) -> Iterator[bytes]:
     """One line a hit, sorted by sequence and begin, without a header.
@@ -170,8 +167,11 @@ def _bed_lines(hits: pa.Table, places: pa.RecordBatch) -> pa.Table:
         {
             "chrom": _sequences(
                 places,
+                # Programs take lines that begin so for comments and settings, however they go on.
                 lambda name: (
-                    f"%{ord(name[0]):02X}{name[1:]}" if name.startswith(_NOT_A_LINE) else name
+                    f"%{ord(name[0]):02X}{name[1:]}"
+                    if name.startswith(("#", "track", "browser"))
+                    else name
                 ),
             ),
             "chromStart": places["begin"],

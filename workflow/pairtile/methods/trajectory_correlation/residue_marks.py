@@ -29,7 +29,6 @@ ALL_NAMES = 24
 Side = Literal["x", "y"]
 SIDES: tuple[Side, Side] = ("x", "y")
 _HEIGHTS = {"H": (0.0, 1.0, INK), "E": (0.25, 0.5, GREY)}
-_WIDTH = 0.026  # of the axes
 
 
 @dataclass(frozen=True)
@@ -115,7 +114,7 @@ class ResidueMarks:
         return "" if len(self) <= ALL_NAMES else "variable"
 
     def draw_strips(
-        self, axes: Axes, side: Side, communities: Sequence[int] = (), width: float = _WIDTH
+        self, axes: Axes, side: Side, communities: Sequence[int] = (), width: float = 0.026
     ) -> None:
         """Strips beside the axes, above (``x``) or at the right (``y``), from inside outwards:
         secondary structure, domains, communities (with their numbers). ``width``: of the axes."""
