@@ -16,8 +16,6 @@ from functools import cache
 from importlib import resources
 from typing import Self
 
-_FIELDS = {"severity", "text", "effect", "cure", "key"}
-
 
 class Message(str):
     """A sentence for people, with the code, severity and numbers that it was made from.
@@ -85,7 +83,7 @@ def declared_messages(package: str) -> dict[str, dict[str, str]]:
     text = resources.files(package).joinpath("messages.toml").read_text(encoding="utf-8")
     declared: dict[str, dict[str, str]] = tomllib.loads(text)
     for code, fields in declared.items():
-        if not {"severity", "text"} <= set(fields) <= _FIELDS:
+        if not {"severity", "text"} <= set(fields) <= {"severity", "text", "effect", "cure", "key"}:
             raise ValueError(f"{package}: message {code} has the fields {sorted(fields)}")
         if fields["severity"] not in ("note", "warning", "severe"):
             raise ValueError(f"{package}: message {code} has severity {fields['severity']}")

@@ -52,9 +52,6 @@ message = messages_of(__package__)
 
 TABLE, BEST, HUBS = "differential.parquet", "differential.tsv", "differential_hubs.tsv"
 
-CHUNKS = "differential_chunks"
-"""The folder of what is done of a run that was ended; a whole run leaves none."""
-
 MAX_ROWS = 50_000_000
 """Of the table of pairs: of more, those up to the largest of ``LIMITS`` that leaves no more."""
 
@@ -293,7 +290,8 @@ def run(given: Given) -> TableSummary:
         given.write(HUBS, empty_table(__package__, HUBS))
         return TableSummary(counts, [message("group_not_compared", reason=str(error))])
     said: list[Message] = []
-    best, hubs, chunks = [], [], given.folder / CHUNKS
+    # What is done of a run that was ended; a whole run leaves none.
+    best, hubs, chunks = [], [], given.folder / "differential_chunks"
 
     def blocks() -> Iterator[pd.DataFrame]:
         for found in compared_groups(samples, config.score, given.device, config.label, chunks):

@@ -19,8 +19,6 @@ from pairtile.report.results import Results
 from pairtile.report.sections.network import SAVED_TABLE
 from pairtile.report.text import page_text
 
-MAX_ROWS = 2000
-"""Of a table that stand in the page: the whole of most."""
 NEWS, MODULES = "goes_with", "module_summary.tsv"
 
 
@@ -65,7 +63,8 @@ def table_of_page(table: pd.DataFrame, file: str, title: str, intro: str) -> Pag
     Rows without news, where it has such a column, are folded."""
     plain = table[NEWS] == "" if NEWS in table else pd.Series(False, table.index)
     rows, folded = (
-        list(zip(*(cells(column) for _, column in part.head(MAX_ROWS).items()), strict=True))
+        # The whole of most tables stands in the page.
+        list(zip(*(cells(column) for _, column in part.head(2000).items()), strict=True))
         for part in (table[~plain], table[plain])
     )
     return PageSection(

@@ -36,9 +36,6 @@ from pairtile.statistics.tail import TAIL_DRAWS, tail_p_values
 MIN_FAMILIES = 10
 """Families of sets from which one can be held against the others."""
 
-_BLOCK = 1 << 22
-"""Values that are permuted together."""
-
 
 class TargetEnrichment(NamedTuple):
     """Tests of R regulators, and of all of them together. All p-values are one-sided: small where
@@ -161,7 +158,8 @@ def _against_samples(
     """p-values of each regulator and of the mean, by exchanged samples."""
     reached, all_reached = np.zeros(own.size, dtype=np.int64), 0
     lowest = np.empty((own.size, 0))
-    step = max(1, _BLOCK // max(1, regulators.size))
+    # Values that are permuted together.
+    step = max(1, (1 << 22) // max(1, regulators.size))
     for done in range(0, draws, step):
         order = exchange.orders(min(step, draws - done), random)
         null = scale * np.einsum("rds,rs->rd", regulators[:, order], sets)

@@ -33,8 +33,6 @@ from pairtile.statistics.sample_effects import (
 
 message = messages_of(__package__)
 
-LEVEL = 0.05
-
 MAX_GENES, MAX_SAMPLES = 500, 1000
 """More are not looked at."""
 
@@ -76,7 +74,7 @@ def annotations_of_factors(
         }
         best = min(p, key=p.__getitem__, default="")
         least = min(1.0, p[best]) if p else np.nan
-        found.append((best if least <= LEVEL else "", least))
+        found.append((best if least <= 0.05 else "", least))
     return found
 
 

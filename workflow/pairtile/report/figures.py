@@ -178,16 +178,13 @@ def sample_components(results: Results) -> Drawn:
     return Drawn(figure, {"column": column, "genes": MAX_GENES, "samples": MAX_SAMPLES})
 
 
-MAX_FACTORS = 4
-
-
 def hidden_factors(results: Results) -> Drawn:
     """What was removed from the values, along the samples: numbers of the annotation that a factor
     goes with are drawn along the axis, samples are sorted and coloured by others."""
     needed("hidden_factors" in results.state)
     scores = np.asarray(results.state["hidden_factors"], dtype=np.float64)
     columns = results.state.get("factor_columns", np.full(len(scores), "")).tolist()
-    figure, panels = figure_of_panels(min(len(scores), MAX_FACTORS), 1, width=6.4, height=2.2)
+    figure, panels = figure_of_panels(min(len(scores), 4), 1, width=6.4, height=2.2)
     for k, (ax, column) in enumerate(zip(panels, columns, strict=False)):
         place, groups, xlabel = np.arange(1.0, scores.shape[1] + 1), None, "sample"
         if column:

@@ -19,10 +19,6 @@ from numpy.typing import NDArray
 
 from pairtile.arrays import BoolArray, Float64Array, Int32Array, Int64Array
 
-MIN_SHARE = 0.1
-"""Share of a gene's variance in a group that its rate must have: below it, next to no correlation
-is left to compare."""
-
 MIN_GENES, MAX_GENES = 20, 2000
 """That are counted in every sample, for the samples' depths to rest on them; and that they do."""
 
@@ -159,7 +155,8 @@ def _kept_shares(counts: Float64Array, relative: Float64Array, groups: Int32Arra
     signal = _alike(mean, mean_error, n)
     ratio = 1.0 + np.maximum(_alike(spread, spread_error, n * mean**2), 0.0)
     signal *= np.log(ratio) / np.sqrt(ratio)
-    says = signal / (1.0 + signal) >= MIN_SHARE
+    # Below a tenth of the variance, next to no correlation is left to compare.
+    says = signal / (1.0 + signal) >= 0.1
     some = says.any(axis=1, keepdims=True)
     low = np.where(says, signal, np.inf).min(axis=1, keepdims=True, initial=np.inf)
     low = np.where(some, low, 0.0)

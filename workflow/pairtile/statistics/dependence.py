@@ -21,9 +21,6 @@ MAX_GENES = 1000
 MAX_SAMPLES = 2000
 """More are not looked at: evenly spaced genes, the first samples."""
 
-MAX_COPIES = 10
-MAX_GROUPS = 5
-
 _SAMPLES = 250
 """Samples that are compared with all others together."""
 
@@ -230,7 +227,7 @@ def near_copies_of(
     hardly. And they are closer than the nearest of n - 1 samples of ``n_genes`` independent genes
     is but by chance (``by_chance``: with few genes, many samples are close to some other)."""
     n = len(gram)
-    most = min(MAX_COPIES, n // 4)
+    most = min(10, n // 4)
     if most < 1 or n_genes < 3:
         return [[] for _ in range(n)]
     freedom = n_genes - 1
@@ -272,7 +269,7 @@ def _groups(gram: Float64Array) -> Int64Array:
     found, most = np.zeros(n, dtype=np.int64), 0.85
     if n < 8 or total <= 0.0:
         return found
-    sizes, vectors = _leading(gram, min(MAX_GROUPS - 1, n - 1))
+    sizes, vectors = _leading(gram, min(4, n - 1))
     scores = vectors * np.sqrt(np.maximum(sizes, 0.0))
     scores -= scores.mean(axis=0)
     for number in range(2, scores.shape[1] + 2):

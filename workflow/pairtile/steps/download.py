@@ -21,7 +21,6 @@ from pairtile.runtime.record import Progress, recorded
 
 log = logging.getLogger("pairtile")
 
-_BLOCK = 1 << 20
 _OF_THE_NETWORK = (  # and not of the disk that the file is written to
     urllib.error.URLError,
     http.client.HTTPException,
@@ -94,7 +93,7 @@ def _fetch(address: str, out: Path) -> None:
         length = answer.headers.get("Content-Length", "")
         expected = int(length) if length.isdecimal() else None
         progress, written = Progress(expected or 0, "bytes"), 0
-        while block := answer.read(_BLOCK):
+        while block := answer.read(1 << 20):
             file.write(block)
             written += len(block)
             if expected:

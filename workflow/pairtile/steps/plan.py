@@ -42,9 +42,6 @@ log = logging.getLogger("pairtile")
 GPU_START_SECONDS = 1.0
 """What CUDA takes to start in the jobs of an analysis: 0.4 s in each, seen beside an H200."""
 
-GPU_THREADS = 30
-"""Threads whose work in the stages after the network a GPU does."""
-
 BOOTSTRAP_SECONDS = 60.0
 """Work aimed at in one job of bootstraps."""
 
@@ -172,7 +169,8 @@ def plan(run: AnalysisRun) -> None:
         )
         if stages := stages_of(whole):
             others |= {"values": read_json(run.record("prepare"))["seconds"]}
-            workers = GPU_THREADS if device.backend == "cuda" else threads()
+            # A GPU does the work of so many threads in the stages after the network.
+            workers = 30 if device.backend == "cuda" else threads()
             genes = int(items["kept"].sum())
             others |= {stage.name: stage_seconds(stage, whole, genes, workers) for stage in stages}
         estimate = step_seconds(

@@ -22,7 +22,6 @@ from pairtile.runtime.input_changes import file_stamp
 from pairtile.runtime.page_templates import content_policy, page_templates
 from pairtile.runtime.results_lock import LOCK_FILE
 
-TEMPLATES = Path(__file__).parent / "templates"
 STYLE = Path(__file__).parents[1] / "report/templates/report.css"
 
 DEFECT = "a defect of pairtile"
@@ -101,7 +100,7 @@ def index_page(results: Path, *, ended: bool = False, script: str = "") -> tuple
     order = [part for name in rows if name not in parts for part in (name, *rows[name]["groups"])]
     policy = content_policy([script] if script else [], images="'self' file:")
     text = (
-        page_templates(TEMPLATES)
+        page_templates(Path(__file__).parent / "templates")
         .get_template("index.html.j2")
         .render(
             analyses=[rows[name] | {"is_group": name in parts} for name in order if name in rows],

@@ -205,9 +205,6 @@ def _join_numbers(counts: pa.Array, numbers: pa.Array) -> pa.Array:
 # --- GFF3 -----------------------------------------------------------------------------------------
 
 
-TYPE = "miRNA_target_site"  # SO:0000934
-SOURCE = "pairtile"
-
 _ATTRIBUTE_UNSAFE = re.compile("[\x00-\x1f\x7f%;=&,]")
 
 
@@ -255,8 +252,8 @@ def _gff3_lines(hits: pa.Table, safe: Mapping[str, pa.Array], places: pa.RecordB
     return pa.table(
         {
             "seqid": _sequences(places, gff3_sequence).take(of_place),
-            "source": pa.repeat(SOURCE, len(rows)),
-            "type": pa.repeat(TYPE, len(rows)),
+            "source": pa.repeat("pairtile", len(rows)),
+            "type": pa.repeat("miRNA_target_site", len(rows)),  # SO:0000934
             "start": pc.add(places["block_begin"].flatten(), 1),
             "end": places["block_end"].flatten(),
             "score": hits["score"].take(rows),

@@ -32,9 +32,6 @@ from pairtile.runtime.record import Progress
 RESOLVED: Final = 10
 """Exceedances needed for an empirical p-value; below, the tail is extrapolated."""
 
-TAIL_SHARE: Final = 0.01
-"""Share of a class to which the log-linear tail is fitted."""
-
 MIN_DRAWS: Final = 20_000
 """Pairs: enough for a tail, and some seconds of mixtures."""
 
@@ -153,7 +150,8 @@ def _tail_share(null: Float64Array, s: Float64Array) -> Float64Array:
     size = null.size
     reach = size - np.searchsorted(null, s, side="left")
     p = np.asarray((1.0 + reach) / (1.0 + size), dtype=np.float64)
-    top = null[size - min(size, max(RESOLVED, int(size * TAIL_SHARE))) :]
+    # The log-linear tail is fitted to the top hundredth of the class.
+    top = null[size - min(size, max(RESOLVED, int(size * 0.01))) :]
     beyond = reach < RESOLVED
     if top.size < RESOLVED or not beyond.any():
         return p

@@ -79,9 +79,6 @@ from pairtile.statistics.shrinkage import DeviceArray
 MIN_SAMPLES = 2
 """Fewer have no correlation."""
 
-MAX_ROWS = 1 << 15
-"""Rows of a strip: what the second dimension of a CUDA grid holds."""
-
 
 class PlainCorrelation:
     """Correlations of a table's genes, tile by tile."""
@@ -151,7 +148,8 @@ class PlainCorrelation:
         columns = columns + self._first_target
         with self._blocks.held():
             self._genes.prepare(np.concatenate([rows, columns]))
-            height = min(MAX_ROWS, max(1, self._blocks.cells // max(1, len(columns))))
+            # The second dimension of a CUDA grid holds so many rows.
+            height = min(1 << 15, max(1, self._blocks.cells // max(1, len(columns))))
             if upper and self.estimator.correlation != "kendall":
                 # The first columns of a strip's last rows are computed and not used.
                 height = min(height, self._blocks.strip)

@@ -26,8 +26,6 @@ CALCIUM = ("CA", "CAL", "CA2+")
 
 NO_CHAIN = {"", "SYSTEM"}
 _PLACE = ["segids", "chainIDs", "resids", "icodes"]
-# Segments of GROMACS' .tpr files: "seg_0_Protein_chain_A" is A.
-_GROMACS_SEGMENT = re.compile(r"^seg_\d+_(?:(?:Protein|DNA|RNA|Other)(?:_chain)?_?)?(\w*)$")
 
 
 def texts(group: AtomGroup | ResidueGroup, attribute: str) -> list[str]:
@@ -103,7 +101,9 @@ def chain_names(group: ResidueGroup) -> list[str]:
     if hasattr(group.atoms, "chainIDs"):
         found = [str(residue.atoms.chainIDs[0]).strip() for residue in group]
     segments = texts(group, "segids")
-    short = {name: (_GROMACS_SEGMENT.match(name) or [name, name])[1] for name in segments}
+    # Segments of GROMACS' .tpr files: "seg_0_Protein_chain_A" is A.
+    prefix = r"^seg_\d+_(?:(?:Protein|DNA|RNA|Other)(?:_chain)?_?)?(?=\w*$)"
+    short = {name: re.sub(prefix, "", name) for name in segments}
     if len(set(short.values())) == len(short):  # they tell the segments apart
         segments = [short[name] for name in segments]
     named = np.array(

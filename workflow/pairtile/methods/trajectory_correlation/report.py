@@ -268,9 +268,6 @@ def community_grouping(results: Results, names: pd.Index[str]) -> Grouping | Non
 # --- another state --------------------------------------------------------------------------------
 
 
-MAX_ROWS = 100
-"""Of each table of the page."""
-
 STATE_TABLES = {
     "difference_network.tsv": ("pairs", "VALUE_z"),
     "difference_residues.tsv": ("fluctuation", "z"),
@@ -318,7 +315,7 @@ def states_section(results: Results, pictures: list[CaptionedFigure]) -> PageSec
                         *(results.text.column(c, file) for c in sure),
                     ],
                     "names": len(names),
-                    "rows": table_cells(chosen[columns].head(MAX_ROWS)),
+                    "rows": table_cells(chosen[columns].head(100)),
                 }
             )
     return PageSection(

@@ -20,7 +20,6 @@ from pairtile.report.style import BLUE, GREEN, GREY, INK, ORANGE, PALE, PINK, SK
 COLOURS = (BLUE, ORANGE, GREEN, YELLOW, PINK, SKY, "#882255", "#999933", "#44AA99", "#7f7f7f")
 """Of domains, in their order; then they come again."""
 
-MAX_NAMED = 8
 MAX_NAME = 18
 MAX_TICKS = 8
 ALL_NAMES = 24
@@ -164,7 +163,7 @@ class ResidueMarks:
         found = [
             Patch(color=colour, label=shortened(name, MAX_NAME))
             for name, colour in self.domain_colours.items()
-        ][:MAX_NAMED]
+        ][:8]
         for state, (_, _, colour) in _HEIGHTS.items():
             if state in self.secondary_structure:
                 found.append(Patch(color=colour, label={"H": "helix", "E": "strand"}[state]))
