@@ -22,7 +22,10 @@ from pairtile.arrays import Float64Array, Int64Array
 from pairtile.engine.tiles import PairSpace
 from pairtile.gpu.device import Device
 from pairtile.methods.multimodal_correlation.arrays import ModeArrays, lagged_of
-from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
+from pairtile.methods.multimodal_correlation.config import (
+    OF_MODES,
+    MultimodalCorrelationConfig,
+)
 from pairtile.methods.multimodal_correlation.p_values import standard_correlation
 from pairtile.methods.multimodal_correlation.partial_correlation import NullSpread
 from pairtile.methods.multimodal_correlation.plain_correlation import PlainCorrelation, pair_scorer
@@ -177,7 +180,7 @@ def draws_needed(n_genes: int, fdr: float) -> int:
 
 def is_standardised(config: MultimodalCorrelationConfig) -> bool:
     """Whether ``standard_correlation`` takes the place of the score where p-values are made."""
-    return config.estimator.correlation in ("bicor", "kendall", "partial")
+    return config.estimator.correlation not in OF_MODES
 
 
 def mode_null(

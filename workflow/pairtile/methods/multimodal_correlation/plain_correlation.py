@@ -31,6 +31,7 @@ from pairtile.arrays import Float32Array, Float64Array, Int32Array, Int64Array, 
 from pairtile.gpu.device import Device
 from pairtile.methods.multimodal_correlation.bicor import bicor_of_pairs
 from pairtile.methods.multimodal_correlation.config import (
+    OF_MODES,
     MixtureEstimatorConfig,
     MultimodalCorrelationConfig,
 )
@@ -106,7 +107,7 @@ class PlainCorrelation:
         self._first_target = 0 if lagged is None else self.n_genes
         if lagged is not None:
             values = np.concatenate([values[:, samples] for samples in lagged])
-        if estimator.correlation not in ("pearson", "spearman"):
+        if estimator.correlation not in OF_MODES:
             estimator = estimator.model_copy(update={"outliers_before": False})
         self.partial = None
         if estimator.correlation == "partial":
