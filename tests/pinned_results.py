@@ -346,7 +346,7 @@ TEXT_KEYS = {"notes", "warnings", "messages", "notes_by_step", "reason", "messag
 TEXT_KEYS |= {"done", "preparation"}
 LEFT_OUT = {"versions", "pairtile_version", "fingerprint", "checksum", "device", "devices"}
 LEFT_OUT |= {"peak_memory_bytes", "peak_gpu_memory_bytes", "estimated_seconds", "seconds", "run"}
-LEFT_OUT |= {"stamp", "made_from", "after_seconds"}
+LEFT_OUT |= {"stamp", "made_from", "after_seconds", "report.html"}  # the page holds times
 TIMES = r"<h3>(Time and peak memory|Versions)</h3>.*?</table>|<(li|p)>Computed in [^<]*</\2>"
 TIMES += r"|\(after [^<)]*\)(?=</li>)"
 DATA = r'<script type="application/json" id="([^"]*)">(.*?)</script>'

@@ -13,15 +13,15 @@ PACKAGE = ROOT / "workflow/pairtile"
 
 # Statements of Python that the package, its core and each method may have: these numbers only ever
 # go down. Write the new one when there are fewer.
-MAX_PACKAGE = 45158
+MAX_PACKAGE = 44876
 CORE = ("engine", "declare", "config", "io", "preprocess", "report", "steps", "runtime", "api")
-MAX_CORE = 13365
+MAX_CORE = 13289
 MAX_OF_METHODS = {  # without their kernels
-    "mirna_targets": 4871,
-    "multimodal_correlation": 3779,
-    "mutual_information": 2696,
-    "predictor_pairs": 2859,
-    "trajectory_correlation": 5303,
+    "mirna_targets": 4859,
+    "multimodal_correlation": 3767,
+    "mutual_information": 2653,
+    "predictor_pairs": 2854,
+    "trajectory_correlation": 5286,
 }
 
 # These, too, only ever go down.

@@ -1,7 +1,8 @@
 # Significance, DPI, consensus, and all that comes after: tables, evaluation, stages. One job for each
 # analysis, which does those steps that are not done: what a setting does not touch stays as it is.
 # The outputs of a rule are fixed, so that there is one rule (network, network_2, ...) for each set of
-# analyses with the same ones.
+# analyses with the same ones. A table that no rule names would not come back from a storage provider,
+# nor be made again where it was removed, nor could it be asked for by its path.
 def network_rules():
     """Files and steps of the jobs -> the analyses that have these."""
     found = {}

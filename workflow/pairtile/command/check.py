@@ -13,7 +13,7 @@ from pairtile.config.load import check_inputs_exist, check_results_writable
 from pairtile.config.models import Analysis
 from pairtile.config.preprocess import TableAnalysis
 from pairtile.declare.messages import Message, notes_of, warnings_of
-from pairtile.engine.time_estimate import START_SECONDS, format_steps
+from pairtile.engine.time_estimate import format_steps
 from pairtile.errors import PairtileError
 from pairtile.io.input_files import verify_checksum
 from pairtile.report.formats import memory, pluralise
@@ -88,7 +88,8 @@ def _analysis(
     yield from (f"  WARNING: {warning}" for warning in warnings_of(messages))
     yield from (f"  {line}" for line in plan_lines(planned))
     details = of_plan["details"]
-    before = {"start": START_SECONDS, "prepare": prepared["seconds"]}
+    # Snakemake takes so long until the first job runs, and at its end.
+    before = {"start": 3.0, "prepare": prepared["seconds"]}
     time = format_steps(before | details["estimated_seconds"])
     yield f"  time: {time}, by the cost model; a first run compiles besides"
     for setting, seconds in details.get("cheaper_seconds", {}).items():

@@ -48,8 +48,6 @@ PROFILES = {
     "Workflow RO-Crate": "https://w3id.org/workflowhub/workflow-ro-crate/1.0",
 }
 RUN = "#run"
-WITH_TIMES = ("summary.json", "report.html")
-"""Results that say how long each step took: no two runs give the same."""
 
 
 def write_crate(config: Path, out: Path) -> int:
@@ -130,7 +128,7 @@ class Part(NamedTuple):
 
 class Comparison(NamedTuple):
     """Results of a run done again, as places in its folder: those compared with the crate's, those
-    of them that differ in any byte, and those that hold times (``WITH_TIMES``)."""
+    of them that differ in any byte, and those that hold times."""
 
     compared: list[str]
     differing: list[str]
@@ -185,7 +183,10 @@ def reproduce(
         code = run(Path(CONFIG), arguments)
     if code:
         raise InputError(f"{folder}: the run ended with exit code {code}")
-    with_times = sorted(name for name in results if Path(name).name in WITH_TIMES)
+    # These say how long each step took: no two runs give the same.
+    with_times = sorted(
+        name for name in results if Path(name).name in ("summary.json", "report.html")
+    )
     compared = sorted(results.keys() - set(with_times))
     differing = [name for name in compared if not _is(folder / name, results[name].sha256)]
     return Comparison(compared, differing, with_times)

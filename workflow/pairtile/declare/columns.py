@@ -27,7 +27,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_FIELDS = {"type", "unit", "meaning", "heading", "when"}
 _PLACEHOLDER = re.compile(r"(?<![A-Za-z])[A-Z]{2,}(?![A-Za-z])")
 
 
@@ -130,7 +129,7 @@ def _columns(package: str, file: str) -> Iterator[Columns]:
                 for columns in declared_columns(room or package, other_file):
                     yield replace(columns, shared=columns.shared or bool(room))
             continue
-        if not {"type", "meaning"} <= set(fields) <= _FIELDS:
+        if not {"type", "meaning"} <= set(fields) <= {"type", "unit", "meaning", "heading", "when"}:
             raise ValueError(f"{package}: {names} of {file} has the fields {sorted(fields)}")
         yield Columns(tuple(names.split(", ")), **fields)
 

@@ -16,11 +16,6 @@ from functools import cache
 from importlib import resources
 from typing import Self
 
-SEVERITIES = ("note", "warning", "severe")
-"""What was decided; what a user should look at; what makes the result doubtful."""
-
-_FIELDS = {"severity", "text", "effect", "cure", "key"}
-
 
 class Message(str):
     """A sentence for people, with the code, severity and numbers that it was made from.
@@ -77,7 +72,8 @@ def declared_messages(package: str) -> dict[str, dict[str, str]]:
     """The content of a room's ``messages.toml``: code -> its fields.
 
     ``text``: what was found. ``effect``: what it does to the result. ``cure``: what to do, with
-    ``key``, the configuration key that does it. ``severity``: one of ``SEVERITIES``.
+    ``key``, the configuration key that does it. ``severity``: ``note`` (what was decided),
+    ``warning`` (what a user should look at) or ``severe`` (what makes the result doubtful).
 
     Raises
     ------
@@ -87,9 +83,9 @@ def declared_messages(package: str) -> dict[str, dict[str, str]]:
     text = resources.files(package).joinpath("messages.toml").read_text(encoding="utf-8")
     declared: dict[str, dict[str, str]] = tomllib.loads(text)
     for code, fields in declared.items():
-        if not {"severity", "text"} <= set(fields) <= _FIELDS:
+        if not {"severity", "text"} <= set(fields) <= {"severity", "text", "effect", "cure", "key"}:
             raise ValueError(f"{package}: message {code} has the fields {sorted(fields)}")
-        if fields["severity"] not in SEVERITIES:
+        if fields["severity"] not in ("note", "warning", "severe"):
             raise ValueError(f"{package}: message {code} has severity {fields['severity']}")
     return declared
 

@@ -32,9 +32,6 @@ message = messages_of(__package__)
 MIN_TARGETS = 5
 """Targets that a regulator needs among the genes (decoupler's default)."""
 
-WEIGHTS = ("weight", "spearman", "correlation")
-"""Columns that say the sign and size of a relation; the first that a network has."""
-
 TESTS = (
     "regulator", "label", "targets", "units", "effect", "means", "p_value", "q_value",
     "viper_p_value",
@@ -88,7 +85,8 @@ def weighted_edges(network: pd.DataFrame) -> pd.DataFrame:
     if missing := [name for name in ("source", "target") if name not in network]:
         raise ValueError(f"regulons: found no column {', '.join(missing)}")
     edges = network[["source", "target"]].astype(str)
-    weight = next((name for name in WEIGHTS if name in network), None)
+    # Columns that say the sign and size of a relation; the first that a network has.
+    weight = next((name for name in ("weight", "spearman", "correlation") if name in network), None)
     score = next((name for name in VALUE_COLUMNS if name in network), None)
     edges["weight"] = 1.0 if weight is None else network[weight].fillna(0.0).astype(float)
     if "likelihood" in network:

@@ -26,9 +26,6 @@ SHOWN = 20
 BY_SAMPLE = {"module_genes", "activity"}
 """Figures whose samples stand in the order of an annotation."""
 
-MAX_COLUMNS = 400
-"""Samples of the heat map; of more, so many evenly spaced ones."""
-
 PAIR_CLASSES = ("gained", "lost", "reversed", "stronger", "weaker")
 MAX_NAMED = 8
 
@@ -154,7 +151,8 @@ def activity_figure(results: Results) -> Drawn:
     needed((results.folder / "activity.tsv").is_file())
     tests = results.labelled(results.table("activity_tests.tsv", __package__), ["regulator"])
     n_samples = len(open_state(results.folder / "values")["samples"])
-    columns = [0, *(evenly_spaced(n_samples, MAX_COLUMNS) + 1).tolist()]
+    # Of more samples than a heat map shows, so many evenly spaced ones.
+    columns = [0, *(evenly_spaced(n_samples, 400) + 1).tolist()]
     activity = results.table("activity.tsv", __package__, columns).set_index("regulator")
     tested = tests.loc[tests["q_value"] <= Q_VALUE, "regulator"].drop_duplicates()
     order = tested if len(tested) else activity.std(axis=1).astype(float).nlargest(SHOWN).index

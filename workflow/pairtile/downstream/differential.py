@@ -52,18 +52,11 @@ message = messages_of(__package__)
 
 TABLE, BEST, HUBS = "differential.parquet", "differential.tsv", "differential_hubs.tsv"
 
-CHUNKS = "differential_chunks"
-"""The folder of what is done of a run that was ended; a whole run leaves none."""
-
 MAX_ROWS = 50_000_000
 """Of the table of pairs: of more, those up to the largest of ``LIMITS`` that leaves no more."""
 
 LIMITS = (1.0, 0.1, 0.01, 1e-3, 1e-4)
 MAX_BEST = 100_000
-MAX_MODULE_EDGES = 1_000_000
-FACTOR_DRAWS = 200
-MAX_IRREGULAR = 0.05
-"""Share of genes with heavy tails, above which Pearson's correlation is warned of."""
 
 
 @dataclass(frozen=True)
@@ -149,7 +142,7 @@ def compared_groups(
         )
         log.info("%s against %s: %d pairs, %d draws", *names, tested.n_pairs, tested.draws)
         said += _messages(tested.test(chunks), between)
-        permuted, _ = samples.exchangeable.permute(codes, FACTOR_DRAWS)
+        permuted, _ = samples.exchangeable.permute(codes, draws=200)
         for group, share, number in group_factors(np.array(values), codes, permuted):
             said.append(message("factors_of_group", label=names[group], share=share, n=number))
         rows = {limit: int(tested.observed[tested.p <= limit].sum()) for limit in LIMITS}
@@ -168,7 +161,8 @@ def _messages(tested: GroupComparison, between: dict[str, str]) -> list[Message]
     if untested := tested.n_genes - tested.genes.size:
         said.append(message("genes_untested", n=untested, least=MIN_SAMPLES, **between))
     irregular = float((tested.irregular > 0).mean()) if tested.irregular.size else 0.0
-    if tested.score == "pearson" and irregular > MAX_IRREGULAR:
+    # More genes with heavy tails than that make tests of Pearson's correlation doubtful.
+    if tested.score == "pearson" and irregular > 0.05:
         said.append(message("irregular_genes", share=irregular, **between))
     n_first, n_second = np.bincount(tested.layout.codes, minlength=2).tolist()
     numbers = {**between, "n_first": n_first, "n_second": n_second, "pairs": tested.n_tested}
@@ -195,7 +189,7 @@ def _hubs(tested: GroupComparison, names: Sequence[object]) -> pd.DataFrame:
     observed[tested.genes] = tested.hubs[limit]
     chance = np.sort(tested.by_chance[:, limit].ravel())
     p = (chance.size - np.searchsorted(chance, observed[rows]) + 1.0) / (chance.size + 1.0)
-    strongest = edges.nsmallest(MAX_MODULE_EDGES, "p")
+    strongest = edges.nsmallest(1_000_000, "p")  # of which modules are found
     difference = strongest["score_b"] - strongest["score_a"]
     module = leiden_modules(strongest["i"], strongest["j"], difference, n_genes, seed=1)
     genes = pd.Series(list(names), dtype=object).to_numpy()
@@ -297,7 +291,8 @@ def run(given: Given) -> TableSummary:
         given.write(HUBS, empty_table(__package__, HUBS))
         return TableSummary(counts, [message("group_not_compared", reason=str(error))])
     said: list[Message] = []
-    best, hubs, chunks = [], [], given.folder / CHUNKS
+    # What is done of a run that was ended; a whole run leaves none.
+    best, hubs, chunks = [], [], given.folder / "differential_chunks"
 
     def blocks() -> Iterator[pd.DataFrame]:
         for found in compared_groups(samples, config.score, given.device, config.label, chunks):

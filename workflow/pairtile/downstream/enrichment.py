@@ -37,11 +37,7 @@ MAX_SAMPLES = 1000
 MAX_ROWS = 100_000
 """Rows of the table, those of the smallest p-values; all tests count for q."""
 
-LEADING_GENES = 20
-"""Genes that are named of a set whose ranks were tested."""
-
 FILE = "enrichment.tsv"
-_CONDITION_Q = re.compile(r"(.+)_coexpression_q_value")
 
 
 class GeneList(NamedTuple):
@@ -130,7 +126,8 @@ def enrichment_table(
             rows = rows[np.isin(rows, listed_rows[number])]
         else:
             up = scores[number][rows] if effect >= 0.5 else -scores[number][rows]
-            rows = rows[np.argsort(-up, kind="stable")[:LEADING_GENES]]
+            # Genes that are named of a set whose ranks were tested.
+            rows = rows[np.argsort(-up, kind="stable")[:20]]
         named.append(";".join(genes[row] for row in rows.tolist()))
     return table[[*columns, "p_value", "q_value"]].assign(genes=named), counts
 
@@ -212,7 +209,7 @@ def run(given: Given) -> TableSummary:
         lists += regulon_lists(regulon_table(given.network_table), row)
     network = given.network
     for column in network.columns:
-        if found := _CONDITION_Q.fullmatch(str(column)):
+        if found := re.fullmatch("(.+)_coexpression_q_value", str(column)):
             chosen = network[network[column] <= Q_VALUE]
             lists.append(edge_list(chosen, "condition", found[1], row))
     if getattr(given.config, "differential", None):

@@ -10,8 +10,6 @@ from scipy.stats import hypergeom, norm, rankdata, t
 from pairtile.arrays import BoolArray, Float64Array
 from pairtile.downstream.eigengenes import standardise
 
-MIN_NOISE = 1e-9
-
 
 def overlap_tests(
     listed: BoolArray, sets: csr_array, possible: BoolArray | None = None
@@ -133,7 +131,7 @@ def excess_by_profile(
     residuals -= np.outer(residuals @ along, along)
     length = np.sqrt(np.einsum("ij,ij->i", residuals, residuals))
     # A gene that is the profile itself has no residual and no noise.
-    moved = residuals * (noise * density / np.where(length > MIN_NOISE, length, np.inf))[:, None]
+    moved = residuals * (noise * density / np.where(length > 1e-9, length, np.inf))[:, None]
     n, size = len(moved), sets.sum(axis=1)
     rest = np.maximum(n - size, 1)
     total = moved.sum(axis=0)

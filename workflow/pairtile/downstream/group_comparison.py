@@ -30,7 +30,6 @@ from scipy import stats
 from pairtile.arrays import BoolArray, Float32Array, Float64Array, Int32Array, Int64Array
 from pairtile.downstream.group_scores import (
     MIN_SAMPLES,
-    MIN_VARIED,
     SCORERS,
     Group,
     Layout,
@@ -64,9 +63,6 @@ INFORMATION_COST = 4
 CHUNK, BLOCK = 1_000_000_000, 2_000_000
 """Permuted statistics that are kept together when a run is ended, and that are counted at once."""
 
-MIN_UNITS = 8
-"""Samples, or series, whose labels are exchanged: fewer have next to no permutations."""
-
 DIFFERS = 3.0
 """Statistic from which a pair is left out of the pool: of 1 in 400 by chance."""
 
@@ -82,10 +78,6 @@ own scale, which are at least as far."""
 LOWEST_SHARE = 0.3
 """Of the false discoveries that may be, which pairs of the lowest group of levels have; the other
 groups share the rest evenly."""
-
-KURTOSES = (4.0, 8.0, 16.0)
-"""Of a gene within groups, between the classes of irregular genes: 1.8 of ranks, 3 of normal
-values, n / k of a count that is above 0 in k of n samples."""
 
 TILES = {"cpu": 256, "cuda": 8192}
 """Genes of either side of a tile; on the CPU so few that its arrays stay in the cache."""
@@ -175,7 +167,8 @@ class GroupComparison:
         wanted = -(-POOL // max(1, self.n_pairs * cost))
         self.draws = draws or int(np.clip(wanted, MIN_DRAWS, MAX_DRAWS))
         self.permuted, self.units = exchangeable.permute(codes, self.draws)
-        self.movable = self.units >= MIN_UNITS and bool((self.permuted != codes).any())
+        # Fewer samples, or series, have next to no permutations of their labels.
+        self.movable = self.units >= 8 and bool((self.permuted != codes).any())
         error = 1.0 / np.sqrt(max(1.0, self.layout.free(0) + self.layout.free(1)))
         edges = np.sort([each * error for each in LEVEL_ERRORS] + list(LEVEL_Z))
         fine = (np.arange(_FINE) + 0.5) / _PER_Z
@@ -464,7 +457,8 @@ def _varies(values: Float64Array, codes: Int32Array) -> BoolArray:
         for column in range(1, ordered.shape[1]):
             run = np.where(ordered[:, column] == ordered[:, column - 1], run + 1, 1)
             np.maximum(most, run, out=most)
-        varies &= n - most >= MIN_VARIED
+        # Genes with fewer values besides their most common one have next to nothing in common.
+        varies &= n - most >= 5
     return varies
 
 
@@ -477,4 +471,5 @@ def _irregularity(within: Float64Array, codes: Int32Array) -> Int32Array:
         variance = np.nanmean(part**2, axis=1)
         fourth = np.nanmean(part**4, axis=1)
         kurtosis += 0.5 * fourth / np.maximum(variance**2, 1e-30)
-    return np.searchsorted(KURTOSES, kurtosis).astype(np.int32)
+    # 1.8 of ranks, 3 of normal values, n / k of a count that is above 0 in k of n samples.
+    return np.searchsorted((4.0, 8.0, 16.0), kurtosis).astype(np.int32)

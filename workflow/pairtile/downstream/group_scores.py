@@ -23,10 +23,6 @@ from pairtile.statistics.ranks import average_ranks
 MIN_SAMPLES = 8
 """Samples of a group that a pair must have for a test."""
 
-MIN_VARIED = 5
-"""Samples of a group in which a gene must have another value than its most common one: what fewer
-have in common is next to nothing."""
-
 MAX_CORRELATION = 1.0 - 1e-6
 """Beyond it Fisher's z of a float32 has no digits."""
 

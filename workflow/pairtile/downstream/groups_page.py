@@ -17,9 +17,6 @@ from pairtile.report.sections import figures_section_of
 from pairtile.report.sections.findings import Summary, first_screen, trust
 from pairtile.report.text import Texts, stage_text
 
-_BRIEF = ("source", "target", "most_different", "difference", "q_value")
-"""Columns of the first screen."""
-
 
 def groups_page(summary: Summary, tables: Mapping[str, pd.DataFrame], figures: Path) -> str:
     """The page as text; its figures are written into a folder.
@@ -38,7 +35,8 @@ def groups_page(summary: Summary, tables: Mapping[str, pd.DataFrame], figures: P
             (tables["group_overlap.tsv"], "group_overlap.tsv", "What groups share"),
         )
     )
-    brief = [list(shown).index(name) for name in _BRIEF]
+    on_first_screen = ("source", "target", "most_different", "difference", "q_value")
+    brief = [list(shown).index(name) for name in on_first_screen]
     pictures = _figures(tables, figures, text)
     sections = [
         first_screen(

@@ -13,9 +13,6 @@ from scipy.stats import sem, t
 from pairtile.arrays import Float64Array, Int32Array, Int64Array
 from pairtile.io.annotations import Condition
 
-MAX_SAMPLES_WITH_OWN_DEGREES = 2000
-"""Above, degrees of freedom are those of the samples: the variance of each group is known well."""
-
 _TOLERANCE = 1e-9
 
 
@@ -158,7 +155,8 @@ def _tests(
 def _own_degrees(basis: Float64Array, block: Int64Array, leverage: Float64Array) -> float:
     """Degrees of freedom of the variance, as those of a Wishart matrix with its total variance."""
     n, q = basis.shape
-    if n > MAX_SAMPLES_WITH_OWN_DEGREES:
+    # The variance of each group is known well: degrees of freedom are those of the samples.
+    if n > 2000:
         return float(n)
     same = block[:, None] == block
     shared = basis @ basis.T

@@ -22,8 +22,6 @@ from pairtile.statistics.modules import module_table
 
 MAX_REGULATORS = 2000
 BEST_TARGETS = 5
-FIRST_MEMBERS = 8
-"""Genes of a module that are named at once; the others open."""
 
 
 def members_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
@@ -48,7 +46,8 @@ def members_section(results: Results, pictures: list[CaptionedFigure]) -> PageSe
             "n_regulators": len(regulators),
             "identifiers": any(row["identifier"] for row in regulators),
             "best": BEST_TARGETS,
-            "first": FIRST_MEMBERS,
+            # Genes of a module that are named at once; the others open.
+            "first": 8,
             "signs": _signs(results.network) is not None,
             "groups": found,
             "modules": _modules(results, module),

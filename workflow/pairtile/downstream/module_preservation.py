@@ -42,9 +42,6 @@ FILE, PRESERVED, WELL = "module_preservation.tsv", 2.0, 10.0
 DENSITY = ("variance_explained", "mean_kme", "mean_correlation", "mean_adjacency")
 CONNECTIVITY = ("connectivity_correlation", "kme_correlation", "correlation_correlation")
 
-CALIBRATION_QUANTILE = 0.95
-"""Of topological overlaps, made equal in all tables by a power of them."""
-
 
 def preservation_table(
     reference: Float64Array,
@@ -149,15 +146,15 @@ def consensus_modules(
     """Modules that all tables share: those of the least topological overlap of each pair.
 
     tables : float64 (genes, samples of each), the same genes in the same order. powers : of each.
-    Overlaps of the later tables are raised to the power that brings their quantile
-    ``CALIBRATION_QUANTILE`` to that of the first.
+    Overlaps of the later tables are raised to the power that brings their
+    0.95 quantile to that of the first.
     """
     consensus: NDArray[np.floating] | None = None
     first = 0.0
     for values, power in zip(tables, powers, strict=True):
         overlap = overlap_distances(Adjacency(values, config.network_type, device), power)
         np.subtract(1.0, overlap, out=overlap)
-        quantile = float(np.quantile(overlap, CALIBRATION_QUANTILE))
+        quantile = float(np.quantile(overlap, 0.95))
         if consensus is None:
             consensus, first = overlap, quantile
         else:

@@ -32,21 +32,12 @@ MAX_GENES = 4_000
 """Genes of a permuted table, drawn at random of more: the strongest module of noise, by its
 ``strength``, is no stronger among more genes (it falls slowly)."""
 
-_GENES_SQUARED = 4e8
-"""Pairs of genes of all permuted tables together, above which fewer tables are made."""
-
-_N_LARGEST = 255
-"""Correlations of a gene that its largest sums are made of; of more, no smaller ones than these."""
-
-_THINNING = (1, 4, 16, 64)
-"""Networks of a permuted table: of as many strongest pairs as the network has edges, and of so many
-times fewer, as noise in a network may stand among its strongest edges."""
-
 
 def n_tables(n_genes: int) -> int:
     """How many permuted tables are made for so many genes."""
     n = min(n_genes, MAX_GENES)
-    return int(np.clip(_GENES_SQUARED / n**2, MIN_TABLES, MAX_TABLES))
+    # At most so many pairs of genes in all permuted tables together.
+    return int(np.clip(4e8 / n**2, MIN_TABLES, MAX_TABLES))
 
 
 def strength(z: Float64Array, labels: Int32Array) -> Float64Array:
@@ -78,7 +69,8 @@ def strength_bound(z: Float64Array) -> float:
     if not length > 0.0:
         return np.inf
     x = (z / length).astype(np.float32)
-    known = min(genes - 1, _N_LARGEST)
+    # Of more correlations of a gene, its largest sums are of no smaller ones than these.
+    known = min(genes - 1, 255)
     sums, least = np.zeros(known), 0.0
     step = max(1, (1 << 22) // genes)
     for start in range(0, genes, step):
@@ -182,7 +174,9 @@ def strongest_pairs_modules(
     i, j, r = _strongest(z, n_edges)
     order = np.argsort(-np.abs(r), kind="stable")
     found = []
-    for thinning in _THINNING:
+    # As many pairs as the network has edges, and so many times fewer: noise in a network may stand
+    # among its strongest edges.
+    for thinning in (1, 4, 16, 64):
         kept = order[: -(-n_edges // thinning)]
         labels = leiden_modules(
             i[kept], j[kept], r[kept], len(z), resolution=resolution, seed=seed, runs=1

@@ -41,8 +41,6 @@ from pairtile.statistics.modules import leiden_modules, renumbered_by_size
 
 message = messages_of(__package__)
 
-MIN_SIZE_LEIDEN = 5
-
 CHUNKS = "module_chunks"
 """The folder of what is done of a run that was ended; a whole run leaves none."""
 
@@ -68,7 +66,7 @@ def find(
     """
     stated = config.model_dump(), seed, inflation, device.backend
     folder = work_folder(chunks, stated, values, design.groups, design.shifted, *(edges or ()))
-    min_size = MIN_SIZE_LEIDEN if config.min_size == "auto" else config.min_size
+    min_size = 5 if config.min_size == "auto" else config.min_size
     if config.method == "wgcna":
         found = wgcna_modules(values, config, device, folder)
     else:

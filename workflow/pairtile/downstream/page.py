@@ -19,11 +19,7 @@ from pairtile.report.results import Results
 from pairtile.report.sections.network import SAVED_TABLE
 from pairtile.report.text import page_text
 
-MAX_ROWS = 2000
-"""Of a table that stand in the page: the whole of most."""
 NEWS, MODULES = "goes_with", "module_summary.tsv"
-NO_Q = ["viper_p_value"]
-"""p-values that no q-value of their table comes from: they stay in the file."""
 
 
 def table_section(file: str, title: str) -> SectionMaker:
@@ -35,7 +31,8 @@ def table_section(file: str, title: str) -> SectionMaker:
         table = results.table(file, __package__)
         intro = page_text(results).text(f"about_{Path(file).stem}", rows=len(table))
         symbols = [f"{column}_symbol" for column in GENE_COLUMNS]
-        table = table.drop(columns=[*NO_Q, *symbols], errors="ignore")
+        # No q-value of its table comes from that p-value: it stays in the file.
+        table = table.drop(columns=["viper_p_value", *symbols], errors="ignore")
         if file == MODULES:
             table = _with_news(results, table)
         if "q_value" in table:
@@ -66,7 +63,8 @@ def table_of_page(table: pd.DataFrame, file: str, title: str, intro: str) -> Pag
     Rows without news, where it has such a column, are folded."""
     plain = table[NEWS] == "" if NEWS in table else pd.Series(False, table.index)
     rows, folded = (
-        list(zip(*(cells(column) for _, column in part.head(MAX_ROWS).items()), strict=True))
+        # The whole of most tables stands in the page.
+        list(zip(*(cells(column) for _, column in part.head(2000).items()), strict=True))
         for part in (table[~plain], table[plain])
     )
     return PageSection(

@@ -20,9 +20,6 @@ PER_UNIT, N_BINS = 128, 4096
 MIN_POOL = 3000
 """Statistics that strata need for a distribution of their own."""
 
-IN_TAIL = 100
-"""Of the largest of a pool, which say how the tail goes on."""
-
 
 def pooled_p_values(pool: Int64Array | Float64Array) -> Float64Array:
     """Upper-tail p at the lower edge of each bin.
@@ -54,7 +51,8 @@ def joined(totals: Int64Array | Float64Array) -> Int64Array:
 def _upper_tail(counts: Int64Array | Float64Array) -> Float64Array:
     exceed = counts[::-1].cumsum()[::-1]
     p = (exceed + 1.0) / (exceed[0] + 1.0)
-    begin = int((exceed >= IN_TAIL).sum()) - 1
+    # The largest hundred say how the tail goes on.
+    begin = int((exceed >= 100).sum()) - 1
     if begin >= 0:
         beyond = np.arange(N_BINS - begin)
         mean_excess = ((beyond + 0.5) * counts[begin:]).sum() / exceed[begin]

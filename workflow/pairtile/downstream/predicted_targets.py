@@ -36,8 +36,6 @@ NAMES_OF_GENES = ("gene", "symbol", "transcript")
 MIN_TARGETS = 5
 """Predicted targets among the genes of the table, from which a miRNA is tested."""
 
-NULL_CORRELATIONS = 4_000_000
-
 ENRICHMENT = (
     *("mirna", "n_targets", "r_targets", "r_others"),
     *("p_samples", "p_sets", "p_value", "q_value"),
@@ -69,8 +67,8 @@ def run(given: Given) -> TableSummary:
     values = np.asarray(given.values)
     mirna_ranks, gene_ranks = (rank_profiles(values[part], groups) for part in (rows, genes))
     pairs["correlation"] = spearman(values, rows[at_row], values, genes[at_gene])
-    # One-sided, by pairs of which one had its samples exchanged.
-    null = permuted_correlations(mirna_ranks, gene_ranks, exchange, NULL_CORRELATIONS, given.seed)
+    # One-sided, by so many pairs of which one had its samples exchanged.
+    null = permuted_correlations(mirna_ranks, gene_ranks, exchange, 4_000_000, given.seed)
     null *= np.float32(np.sqrt(wider))
     r = np.einsum("ij,ij->i", mirna_ranks[at_row], gene_ranks[at_gene])
     pairs["p_value"] = (1.0 + np.searchsorted(null, r, side="right")) / (1.0 + null.size)

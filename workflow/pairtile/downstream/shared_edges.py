@@ -32,14 +32,6 @@ LABEL_DRAWS, MIN_DRAWS, LOOKED_UP = 1000, 99, 100_000_000
 """Networks with exchanged names, for each pair of groups; fewer of large networks, so that so many
 edges are looked up."""
 
-NULL_DIFFERENCES = 2_000_000
-"""Differences under exchanged labels, of all edges together, that make the null."""
-
-IN_TAIL = 100
-"""Of the largest of these, which say how the tail goes on."""
-
-_BLOCK = 1 << 23
-
 
 class GroupNetwork(NamedTuple):
     """The network of one group.
@@ -141,7 +133,7 @@ def edge_differences(
     Fisher's z of a group less the mean of the others, weighted by their samples - 3, over its
     standard error, (1 + r^2 / 2) / (n - 3) for each (Bonett and Wright 2000, Psychometrika 65:23),
     is held against that of all edges with labels exchanged as ``exchangeable`` allows. Beyond the
-    ``IN_TAIL`` largest of these the tail goes on exponentially.
+    hundred largest of these the tail goes on exponentially.
 
     Parameters
     ----------
@@ -163,7 +155,8 @@ def edge_differences(
         n = np.maximum((~np.isnan(part)).sum(axis=1, keepdims=True), 1)
         ranks[:, own] = (part - 0.5) / n - 0.5
     correlation, statistic, difference = _contrasts(ranks, codes[None, :], edges, groups)
-    draws = int(np.clip(NULL_DIFFERENCES // max(1, statistic.size), 20, 400))
+    # Two million differences under exchanged labels, of all edges together, make the null.
+    draws = int(np.clip(2_000_000 // max(1, statistic.size), 20, 400))
     permuted, _ = exchangeable.permute(codes, draws)
     size = np.abs(statistic[:, 0])
     known = ~np.isnan(size).all(axis=1)
@@ -195,7 +188,7 @@ def _contrasts(
     seen = ~np.isnan(ranks)
     filled = np.where(seen, ranks, 0.0)
     out = [np.full((len(edges), draws, groups), np.nan) for _ in range(3)]
-    step = max(1, _BLOCK // max(labels.shape))
+    step = max(1, (1 << 23) // max(labels.shape))
     for begin in range(0, len(edges), step):
         i, j = edges[begin : begin + step].T
         both = (seen[i] & seen[j]).astype(np.float64)
@@ -227,7 +220,7 @@ def _upper_tail(null: Float64Array, x: Float64Array) -> Float64Array:
     exponential tail with their mean excess."""
     reach = null.size - np.searchsorted(null, x, side="left")
     p = (1.0 + reach) / (1.0 + null.size)
-    top = null[-IN_TAIL:]
+    top = null[-100:]  # which say how the tail goes on
     excess = float((top - top[0]).mean())
     beyond = x > top[0]
     if excess > 0.0:

@@ -33,14 +33,8 @@ from pairtile.statistics.hidden_factors import Exchange
 from pairtile.statistics.ranks import average_ranks
 from pairtile.statistics.tail import TAIL_DRAWS, tail_p_values
 
-SAME_FAMILY = 0.5
-"""Genes that two sets share, of those in either, from which they count as alike."""
-
 MIN_FAMILIES = 10
 """Families of sets from which one can be held against the others."""
-
-_BLOCK = 1 << 22
-"""Values that are permuted together."""
 
 
 class TargetEnrichment(NamedTuple):
@@ -111,7 +105,8 @@ def target_enrichment(
     # A number from 0 for each set; sets that are alike, or joined by others, have the same.
     some = targets.astype(np.float32)
     shared = some @ some.T
-    alike = shared >= SAME_FAMILY * (np.diag(shared)[:, None] + np.diag(shared) - shared)
+    # Sets are alike that share half of the genes of either.
+    alike = shared >= 0.5 * (np.diag(shared)[:, None] + np.diag(shared) - shared)
     family = connected_components(csr_array(alike), directed=False)[1].astype(np.int64)
     p_sets, all_p_sets = _against_sets(scores, family, draws, random)
     each = {
@@ -163,7 +158,8 @@ def _against_samples(
     """p-values of each regulator and of the mean, by exchanged samples."""
     reached, all_reached = np.zeros(own.size, dtype=np.int64), 0
     lowest = np.empty((own.size, 0))
-    step = max(1, _BLOCK // max(1, regulators.size))
+    # Values that are permuted together.
+    step = max(1, (1 << 22) // max(1, regulators.size))
     for done in range(0, draws, step):
         order = exchange.orders(min(step, draws - done), random)
         null = scale * np.einsum("rds,rs->rd", regulators[:, order], sets)

@@ -29,9 +29,6 @@ NetworkType = Literal["unsigned", "signed", "signed_hybrid"]
 POWERS = (*range(1, 11), *range(12, 21, 2))
 """That are tried, as pickSoftThreshold does."""
 
-MIN_FIT = 0.85
-"""R squared of the scale-free fit that a power must exceed."""
-
 MAX_FLOAT64_GENES = 2_048
 """Genes above which adjacencies and distances are float32: half of the time and memory, and the
 same modules (benchmarks/bench_wgcna.py)."""
@@ -42,9 +39,6 @@ used again."""
 
 N_BINS = 10
 """Of connectivities, for the scale-free fit."""
-
-_USUAL_POWERS = {20: 9, 30: 8, 40: 7}
-"""By samples below which a power is usual where none fits; half of it in a signed network."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +138,7 @@ def _power(xp: ModuleType, base: DeviceArray, power: float) -> DeviceArray:
 
 
 def soft_power(adjacency: Adjacency) -> tuple[float, bool, pd.DataFrame]:
-    """The lowest power whose network is scale-free (R squared over ``MIN_FIT``); whether there is
+    """The lowest power whose network is scale-free (R squared over 0.85); whether there is
     one, else it is the usual power for so many samples (WGCNA's FAQ); and one row a power that was
     tried: ``power``, ``r_squared`` and ``slope`` of the scale-free fit, ``mean_connectivity``."""
     device, xp = adjacency.device, adjacency.device.xp
@@ -165,11 +159,12 @@ def soft_power(adjacency: Adjacency) -> tuple[float, bool, pd.DataFrame]:
         for power, k in zip(POWERS, connectivity, strict=True)
     ]
     fits = pd.DataFrame(rows, columns=["power", "r_squared", "slope", "mean_connectivity"])
-    good = fits["power"][fits["r_squared"] > MIN_FIT]
+    good = fits["power"][fits["r_squared"] > 0.85]
     if len(good):
         return float(good.iloc[0]), True, fits
     n = adjacency.values.shape[1]
-    usual = next((power for most, power in _USUAL_POWERS.items() if n < most), 6)
+    # By the number of samples below which a power is usual.
+    usual = next((power for most, power in {20: 9, 30: 8, 40: 7}.items() if n < most), 6)
     return float(usual * (1 + (adjacency.network_type == "signed"))), False, fits
 
 

@@ -21,9 +21,6 @@ message = messages_of(__package__)
 
 SHIFTS = 999
 
-MIN_COURSE = 4
-"""Samples of a series from which neighbours in it may be alike."""
-
 
 def run(given: Given) -> TableSummary:
     """Write ``module_traits.tsv``."""
@@ -57,7 +54,7 @@ def module_trait_tests(
     """Test each eigengene against each trait.
 
     p-values are those of ``label_test``, with batches and series as blocks. Where a trait changes
-    within series of ``MIN_COURSE`` samples or more, neighbours in time may be alike: p is at least
+    within series of four samples or more, neighbours in time may be alike: p is at least
     the share of 999 circular shifts of the trait within its series that give as high a correlation
     with the eigengene within series.
 
@@ -139,7 +136,7 @@ def _shifted_p(
     too short."""
     groups = np.unique(series, return_inverse=True)[1].astype(np.int32)
     length = np.bincount(groups)
-    if np.median(length) < MIN_COURSE:
+    if np.median(length) < 4:
         return np.zeros(len(y))
     exchange = Exchange(groups, np.ones(length.size, dtype=bool))
     y, basis = within(y.T, groups).T, _basis(within(x, groups))

@@ -19,12 +19,6 @@ from pairtile.cpu.njit import njit
 from pairtile.downstream.topological_overlap import place_of
 from pairtile.statistics.modules import renumbered_by_size
 
-_CORE_SCATTER = (0.64, 0.73, 0.82, 0.91, 0.95)
-"""Largest mean distance in a core by ``deep_split``, as a share of the heights that are cut."""
-
-_REFERENCE = 0.05
-"""Quantile of the heights from which shares of heights are measured."""
-
 
 @dataclass
 class _Branch:
@@ -128,9 +122,11 @@ def cut_tree(
     """
     n = len(tree) + 1
     heights = tree[:, 2]
-    reference = heights[max(1, round(_REFERENCE * (n - 1))) - 1]
+    # Shares of heights are measured from the quantile 0.05.
+    reference = heights[max(1, round(0.05 * (n - 1))) - 1]
     cut = min(cut_height, heights[-1])
-    share = _CORE_SCATTER[deep_split]
+    # Largest mean distance in a core by ``deep_split``, as a share of the heights that are cut.
+    share = (0.64, 0.73, 0.82, 0.91, 0.95)[deep_split]
     if (heights <= cut).sum() < min_size:
         return np.zeros(n, dtype=np.int32)
     scatter = reference + share * (cut - reference)

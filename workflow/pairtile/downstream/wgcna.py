@@ -32,15 +32,6 @@ from pairtile.runtime.files import kept_arrays
 from pairtile.runtime.record import doing
 from pairtile.statistics.modules import renumbered_by_size
 
-MIN_KME_OF_CORE = 0.5
-"""kME that a third of ``min_size`` genes of a module must have."""
-
-MIN_KME = {False: 0.3, True: 0.2}
-"""kME below which a gene leaves its module; of one table, and in the least of several."""
-
-MAX_RATIO_TO_MOVE = 1e-6
-"""p of kME in another module over p in its own, below which a gene moves there."""
-
 
 @dataclass(frozen=True)
 class FoundModules:
@@ -143,8 +134,9 @@ def _refine(
     for module in range(1, kme.shape[1] + 1):
         genes = np.flatnonzero(labels == module)
         own = kme[genes, module - 1]
-        labels[genes[own < MIN_KME[len(tables) > 1]]] = 0
-        no_core = (own > MIN_KME_OF_CORE).sum() < min_size / 3
+        # The least kME of several tables is lower than that of one.
+        labels[genes[own < (0.2 if len(tables) > 1 else 0.3)]] = 0
+        no_core = (own > 0.5).sum() < min_size / 3
         if no_core or (labels == module).sum() < min_size:
             labels[genes] = 0
             kme[:, module - 1] = -1.0
@@ -154,7 +146,7 @@ def _refine(
         own, best = kme[genes, labels[genes] - 1], kme[genes].max(axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
             ratio = _fisher_p(best, n) / _fisher_p(own, n)
-            moves = (own < best) & (ratio < MAX_RATIO_TO_MOVE)
+            moves = (own < best) & (ratio < 1e-6)  # far more significant
         labels[genes[moves]] = kme[genes].argmax(axis=1)[moves] + 1
     return renumbered_by_size(labels)
 

@@ -12,9 +12,6 @@ from pairtile.runtime.record import COMPILING, EVERY_SECONDS, Progress, format_d
 
 log = logging.getLogger("pairtile")
 
-JUST_BEFORE = 60.0
-"""A chunk that ended so many seconds before this job began belongs to the same stretch of work."""
-
 
 class ChunkProgress:
     """Says how much of a stage is done, at most every 5 s and at the end of the chunk.
@@ -56,8 +53,9 @@ class ChunkProgress:
         self.compiled_before = COMPILING.seconds()
         before = [when for _, when in self._finished() if when <= self.start]
         latest = max(before, default=0.0)
-        # With what passes between two jobs, where one follows the other.
-        self.since = latest if self.start - latest < JUST_BEFORE else self.start
+        # With what passes between two jobs, where one follows the other within a minute: that is
+        # one stretch of work.
+        self.since = latest if self.start - latest < 60.0 else self.start
 
     def advance(self, work: float) -> None:
         """Count one more tile, and its work, as done."""

@@ -16,9 +16,6 @@ from pairtile.runtime.threads import in_threads
 IN_MEMORY_BYTES = 1 << 28
 """Of a table; a larger one is mapped from a file where there is a folder for it."""
 
-_PART_BYTES = 1 << 23
-"""Of a table that is gone through: a part and what is made of it stay in a core's caches."""
-
 _BLOCK_BYTES = 1 << 26
 """Of a table that is turned over: each block reads and writes long runs of its files."""
 
@@ -81,7 +78,8 @@ class GrowingTable:
 
 def row_blocks(values: NDArray[np.generic]) -> list[slice]:
     """Slices of consecutive rows, each of about 8 MB."""
-    step = max(1, _PART_BYTES // max(1, values[:1].nbytes))
+    # A part and what is made of it stay in a core's caches.
+    step = max(1, (1 << 23) // max(1, values[:1].nbytes))
     return [slice(begin, begin + step) for begin in range(0, len(values), step)]
 
 

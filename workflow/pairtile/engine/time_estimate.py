@@ -13,9 +13,6 @@ from pairtile.runtime.record import format_duration
 BOOTSTRAP_SECONDS = 0.05
 """Of DPI and files of each."""
 
-START_SECONDS = 3.0
-"""Snakemake, until the first job runs, and at its end."""
-
 STEP_SECONDS = {
     "merge": 0.3,
     "network": 0.6,

@@ -20,10 +20,6 @@ from pairtile.runtime.user_cache import code_folder
 
 log = logging.getLogger(__name__)
 
-SHARED_PARTS = Path(__file__).parent
-
-_INCLUDE = re.compile(r'^#include "(\w+\.cuh)"\n', re.MULTILINE)
-
 OPTIONS = ("--std=c++17",)
 """Compiler options common to all kernels (``--use_fast_math`` is not among them: it would change
 comparisons with subnormal numbers; kernels name the fast functions they mean)."""
@@ -47,10 +43,11 @@ def source(kernel: Path) -> str:
 
     def part(found: re.Match[str]) -> str:
         beside = kernel.with_name(found[1])
-        path = beside if beside.is_file() else SHARED_PARTS / found[1]
+        path = beside if beside.is_file() else Path(__file__).parent / found[1]
         return path.read_text(encoding="utf-8")
 
-    return _INCLUDE.sub(part, kernel.read_text(encoding="utf-8"))
+    text = kernel.read_text(encoding="utf-8")
+    return re.sub(r'^#include "(\w+\.cuh)"\n', part, text, flags=re.MULTILINE)
 
 
 def options(defines: Mapping[str, str | int], *, fused: bool = True) -> tuple[str, ...]:

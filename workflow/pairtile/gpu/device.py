@@ -155,7 +155,8 @@ def visible_gpus() -> list[str]:
     fixes the device)."""
     there = ",".join(str(n) for n, _ in enumerate(Path("/dev").glob("nvidia[0-9]*")))
     named = os.environ.get("CUDA_VISIBLE_DEVICES", there).split(",")
-    return [gpu.strip() for gpu in named if gpu.strip() not in HIDDEN]
+    # These values hide every GPU.
+    return [gpu.strip() for gpu in named if gpu.strip() not in ("", "-1", "NoDevFiles")]
 
 
 _HELD: list[object] = []
@@ -165,9 +166,6 @@ ALLOCATIONS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID")
 
 SILENT_SECONDS = 3.0
 """Of a wait for a GPU."""
-
-HIDDEN = ("", "-1", "NoDevFiles")
-"""Values of CUDA_VISIBLE_DEVICES that hide every GPU."""
 
 
 def _lease_folder() -> Path:

@@ -416,7 +416,6 @@ def read_10x_h5(path: str | PathLike[str]) -> Table:
 # --- loom ---------------------------------------------------------------------------------------
 
 _LOOM_GENES = ("Gene", "gene_names", "var_names", "Name")
-_LOOM_IDENTIFIERS = ("Accession", "gene_ids", "GeneID")
 _LOOM_CELLS = ("CellID", "obs_names", "cell_names", "barcode")
 
 
@@ -444,7 +443,7 @@ def read_loom(path: str | PathLike[str], scratch: Path | None = None) -> Table:
             return names
 
         symbols = texts("row_attrs", _LOOM_GENES, shape[0])
-        identifiers = texts("row_attrs", _LOOM_IDENTIFIERS, shape[0]) or symbols
+        identifiers = texts("row_attrs", ("Accession", "gene_ids", "GeneID"), shape[0]) or symbols
         cells = texts("col_attrs", _LOOM_CELLS, shape[1])
         for group, found_names, known in (
             ("row_attrs", identifiers, _LOOM_GENES),

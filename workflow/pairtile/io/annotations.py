@@ -161,7 +161,6 @@ _MEASURE = re.compile(
 """A word, a number, a word: ``day 3``, ``ZT12``, ``2h``."""
 
 _DATE = re.compile(r"(\d{4})([-/])(\d\d?)\2(\d\d?)|(\d\d?)\.(\d\d?)\.(\d{4})")
-_MISSING_CODES = (-9.0, -99.0, -999.0, -9999.0)
 
 
 class Numbers(NamedTuple):
@@ -183,7 +182,8 @@ def read_numbers(cells: Sequence[str], words: bool = False) -> Numbers:
     usual = Counter(read[text][0] for text in cells if text in read).most_common(1)
     found = {text: number for text, (unit, number) in read.items() if unit == usual[0][0]}
     below = [text for text, number in found.items() if number < 0.0]
-    code = below if len(below) == 1 < len(found) and found[below[0]] in _MISSING_CODES else []
+    alone = len(below) == 1 < len(found)
+    code = below if alone and found[below[0]] in (-9.0, -99.0, -999.0, -9999.0) else []
     stray = [text for text in filled if text not in found]
     values = np.array([found.get(cell, np.nan) for cell in cells])
     return Numbers(values, usual[0][0] if usual else "", stray, code)

@@ -28,9 +28,6 @@ MAX_SUMMED = 64
 """Largest count up to which probabilities are summed one by one; for larger ones, and far in the
 tails, the incomplete beta function is called."""
 
-MIN_TAIL = 1e-9
-"""Least upper tail that is taken from 1 less a sum."""
-
 LEFT = 2.0
 """More than any probability."""
 
@@ -225,7 +222,8 @@ def _find_tails(counts, means, dispersions, depths, keys, tails):  # type: ignor
                     lower += chance
                     chance *= (size + below) / (below + 1.0) * odds / (1.0 + odds)
                 lower += place * chance
-                if 1.0 - lower > MIN_TAIL:
+                # A smaller upper tail is not taken from 1 less a sum.
+                if 1.0 - lower > 1e-9:
                     tails[gene, k] = lower if lower < 0.5 else lower - 1.0
                     continue
             # I(size, y) is the chance of less than y, I(size, y + 1) that of y or less.

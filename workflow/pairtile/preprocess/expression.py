@@ -68,17 +68,9 @@ from pairtile.statistics.hidden_factors import without_factors
 message = messages_of(__package__)
 
 MIN_GENES = 2
-MAX_DISPERSION = 5.0
-"""Variance of samples' totals over their mean, which is 1 of counts of equal depth."""
-
-UNEQUAL_TOTALS = 1.5
-"""Largest over smallest total of a sample, from which counts have to be normalised."""
 
 MIN_CONTROLS = 10
 """Genes from which hidden factors can be told from chance."""
-
-MAX_MISSING_SHARE = 0.2
-"""Share of the values that may become missing under log2 without a warning."""
 
 MIN_DEPTH_VARIANCE, MIN_DEPTH_GENES = 0.25, 250
 """Of a gene's variance, that of size factors from which values that are no shares get them, and
@@ -91,12 +83,6 @@ TOTALS = {"cpm": 1e6, "cp10k": 1e4}
 HALF_VALUES = 1 << 32
 """Normal scores of counts beyond which two bytes for each have to do: 32 GiB as float64. They are
 rounded to one part in 2,000, less than the noise of counting."""
-
-MAX_SHARED_DEPTH = 0.04
-"""Share of zeros, times variance of the log totals, times square root of the samples, up to which
-scaled counts are as good as unrelated: zeros keep depth in, as a correlation that grows with its
-variance, and more samples see it (p <= 0.05 in up to 6.2 % of unrelated pairs at 0.04, in 7.5 % at
-0.1)."""
 
 NORMAL_SCORES = ("depth_ranks", "nb_residuals")
 """Normalisations that make normal scores of counts."""
@@ -456,8 +442,10 @@ def _chosen_for_counts(
             some = np.nan_to_num(columns_of(expression.values, sample_of_cells(n_samples)))
             others = some.sum(axis=0) - some.max(axis=0)
             spread = max(np.log(np.maximum(x, 1.0)).std() for x in (counted.totals, others))
+            # Zeros keep depth in scaled counts, as a correlation that grows with its variance, and
+            # more samples see it: 6.2 % of unrelated pairs have p <= 0.05 at 0.04, 7.5 % at 0.1.
             shared_depth = expressed.mean() / n_samples * spread**2 * n_samples**0.5
-            if shared_depth > MAX_SHARED_DEPTH and chosen.pseudocount != 0:  # 0: zeros are missing
+            if shared_depth > 0.04 and chosen.pseudocount != 0:  # 0: zeros are missing
                 normalize = "nb_residuals"
             elif positive >= min(MIN_POSITIVE, (n_genes + 1) // 2):
                 normalize = "median_ratio"
@@ -478,7 +466,8 @@ def _chosen_for_counts(
     if pseudocount == "auto":
         pseudocount = float(not scale.zeros_missing and (scale.is_counts or n_zero > 0))
     low, high = counted.totals.min(), counted.totals.max()
-    if normalize == "none" and scale.is_counts and high > UNEQUAL_TOTALS * low:
+    # Counts of samples with totals so unequal have to be normalised.
+    if normalize == "none" and scale.is_counts and high > 1.5 * low:
         cleaning.add_message("unequal_totals", low=low, high=high)
     return chosen.model_copy(update={"normalize": normalize, "pseudocount": pseudocount})
 
@@ -487,7 +476,8 @@ def _refuse_levels_or_counts(source: str, scale: Scale, counted: RawCounts) -> N
     """Ask, where totals differ more than counting makes them: taken for levels, what samples have
     most of makes all genes agree; taken for counts, levels are divided by a depth they have not."""
     dispersion = counted.totals.var() / max(counted.totals.mean(), 1.0)
-    if dispersion > MAX_DISPERSION:
+    # The dispersion of counts of equal depth is 1.
+    if dispersion > 5.0:
         found = (
             f"whole numbers up to {scale.maximum:.0f}, {scale.zero_share:.0%} of them zero, and "
             f"totals of samples from {counted.totals.min():.0f} to {counted.totals.max():.0f}: "
@@ -625,7 +615,7 @@ def _note_log2(chosen: Preprocess, cleaning: CleaningLog, n_samples: int) -> Non
     elif cleaning.n_zeros.any():
         zeros, values = int(cleaning.n_zeros.sum()), cleaning.n_zeros.size * n_samples
         cleaning.add_message("zeros_missing", n=zeros)
-        if zeros > MAX_MISSING_SHARE * values:
+        if zeros > 0.2 * values:
             cleaning.add_message("many_zeros_missing", share=zeros / values)
 
 

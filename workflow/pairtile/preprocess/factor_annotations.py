@@ -33,14 +33,8 @@ from pairtile.statistics.sample_effects import (
 
 message = messages_of(__package__)
 
-LEVEL = 0.05
-
 MAX_GENES, MAX_SAMPLES = 500, 1000
 """More are not looked at."""
-
-SEVERE = 0.5
-"""Excess of the mean squared correlation over that of unrelated genes, in units of it, that a
-column takes off: 11 % of unrelated pairs have p <= 0.05."""
 
 # Small groups with this share of the variance between them are measurements of one specimen, and
 # not relatives: at most so many samples each, at least so many groups.
@@ -80,7 +74,7 @@ def annotations_of_factors(
         }
         best = min(p, key=p.__getitem__, default="")
         least = min(1.0, p[best]) if p else np.nan
-        found.append((best if least <= LEVEL else "", least))
+        found.append((best if least <= 0.05 else "", least))
     return found
 
 
@@ -217,7 +211,9 @@ def _named(
         Left.of_rows(rows, together([x for _, x in chosen], removed)),
     )
     share = 1.0 - left.variance / left.free * before.free / before.variance
-    severe = (before.excess - left.excess) * left.free >= SEVERE
+    # An excess of half the mean squared correlation of unrelated genes: 11 % of unrelated pairs
+    # have p <= 0.05.
+    severe = (before.excess - left.excess) * left.free >= 0.5
     shown = []
     for term, _ in chosen:
         parts = parts_of(term.name)

@@ -19,7 +19,6 @@ from pairtile.preprocess.statistics import RawCounts, blocks_of, row_blocks, row
 from pairtile.runtime.threads import in_threads
 from pairtile.statistics.ranks import average_ranks
 
-_SHOWN = 5
 GROUP_SIZE = 50
 """Samples whose totals are taken for the same: fewer make the ranks of a group too even for a
 permutation null (p <= 0.05 in 7.5 % of unrelated pairs at 25, in 6 % at 50), more leave the total
@@ -42,7 +41,7 @@ def factors_to_total(
     """
     empty = np.flatnonzero(totals <= 0)
     if empty.size:
-        names = ", ".join(repr(expression.samples[k]) for k in empty[:_SHOWN])
+        names = ", ".join(repr(expression.samples[k]) for k in empty[:5])
         raise InputError.at(
             expression.source,
             f"{empty.size} sample(s): {names}",

@@ -46,14 +46,6 @@ DRIFTING = 0.3
 ones in a short course, 35 to 60 % of random walks, all that follow a trend."""
 
 
-# Share of pairs with p <= 0.05 from which on the centre may be none of unrelated ones: two modules
-# that are the whole table have a half.
-MAX_RELATED = 1 / 3
-
-# Share of pairs with p <= 0.05 from which it is said that genes are too few to tell why.
-MAX_PASSING = 0.1
-
-
 class CourseSteps(NamedTuple):
     """steps : int64 (groups,), samples of each course of a group, which a shift keeps together; 1
     where single samples move. order : int64 (samples,), course by course within each group."""
@@ -117,9 +109,11 @@ def dependence_arrays(
     arrays["correlation_width"] = np.array([max(spread.width, 1.0)])
     if factors.strong and spread.wide and "hidden_factors" not in stated:
         found = replace(found, factors=len(factors.shares), factor_share=factors.share)
-    elif spread.wide and spread.passing < MAX_RELATED:
+    # Where more pairs have p <= 0.05, the centre may be none of unrelated ones: two modules that
+    # are the whole table have a half.
+    elif spread.wide and spread.passing < 1 / 3:
         found = replace(found, alike=spread.unrelated)
-    elif len(values) < MIN_GENES and spread.passing > MAX_PASSING:
+    elif len(values) < MIN_GENES and spread.passing > 0.1:  # too few genes to tell why
         found = replace(found, unknown=spread.passing)
     return found, arrays
 

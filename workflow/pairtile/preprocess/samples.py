@@ -49,13 +49,6 @@ NEAR_COPIES_SHARE = 0.2
 MIN_DEGREES = 3
 """Degrees of freedom that effects must leave: with fewer, unrelated genes are correlated .99."""
 
-MIN_SHARE_LEFT = 1 / 3
-"""Of the samples, that must be left, too: labels of one or two samples each take all but noise."""
-
-MIN_DEGREES_UNWARNED = 10
-"""With fewer degrees of freedom a warning is given: only correlations above .6 differ from 0 at
-p = .05."""
-
 _FILLED = (
     "a value for every sample (to leave out those without one, take their rows out of this table "
     "and set samples: {unannotated: leave_out})"
@@ -517,13 +510,10 @@ def _codes(
     return np.asarray(codes, dtype=np.int32), [str(label) for label in labels]
 
 
-_SMOOTH = re.compile(r"smooth\((.+)\)")
-"""How ``regress_out`` asks for a smooth curve over a column, or a surface over two (``x:y``)."""
-
-
 def parts_of(name: str) -> list[str]:
-    """The columns that an entry of ``regress_out`` speaks of."""
-    smooth = _SMOOTH.fullmatch(name)
+    """The columns that an entry of ``regress_out`` speaks of: ``smooth(x)`` asks for a smooth curve
+    over a column, ``smooth(x:y)`` for a surface over two."""
+    smooth = re.fullmatch(r"smooth\((.+)\)", name)
     return smooth[1].split(":") if smooth else [name]
 
 
@@ -576,14 +566,16 @@ def _check_degrees(table: AnnotationTable, columns: tuple[str, ...], design: Sam
     """Refuse effects that take nearly all with them, and warn of those that take much."""
     n_samples = len(design.covariates)
     left = n_samples - 1 - orthonormal(design.covariates).shape[1]
-    if left < max(MIN_DEGREES, MIN_SHARE_LEFT * n_samples):
+    # Labels of one or two samples each take all but noise.
+    if left < max(MIN_DEGREES, n_samples / 3):
         found = f"{left} of {n_samples - 1} degrees of freedom left without their effects"
         expected = (
             f"at least {MIN_DEGREES}, and a third of the samples: fewer columns, or labels that "
             "more samples share (under preprocess.regress_out)"
         )
         raise InputError.at(table.path, f"columns {quoted(columns)}", found, expected)
-    if left < MIN_DEGREES_UNWARNED:
+    # With fewer, only correlations above .6 differ from 0 at p = .05.
+    if left < 10:
         design.notes.append(message("few_degrees_left", left=left, samples=n_samples))
 
 

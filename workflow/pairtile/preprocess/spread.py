@@ -16,15 +16,6 @@ from pairtile.runtime.threads import in_threads, one_blas_thread
 from pairtile.statistics.dependence import MAX_GENES, evenly_spaced
 from pairtile.statistics.hidden_factors import MAX_SAMPLES, MIN_GENES, normal_scores
 
-# Standard deviation of the logarithm of samples' own spreads, from which they are unequal: with
-# 0.2, about twice as many unrelated pairs as should get p <= 0.05 among 100 samples. Networks of
-# samples that are equal have up to 0.07.
-MIN_SPREAD_SD = 0.13
-
-MIN_OWN_CORRELATION = 0.7
-"""Least correlation of spreads with own spreads: lognormal noise has 0.75 to 0.99, tables without
-has less than 0.65."""
-
 MAX_DEVIATION = 4.5
 """Median absolute deviations up to which a value counts: three standard deviations if normal."""
 
@@ -52,9 +43,12 @@ def unequal_spreads(values: NDArray[np.float64]) -> bool:
     covariance = scored.T @ scored / len(scored)
     inverse = np.linalg.inv(covariance + RIDGE * np.eye(samples.size))
     own = np.log(np.maximum(1.0 / np.diag(inverse) - RIDGE, 1e-6)) / 2.0
-    if own.std() < MIN_SPREAD_SD:
+    # With 0.2, about twice as many unrelated pairs as should get p <= 0.05 among 100 samples.
+    # Networks of samples that are equal have up to 0.07.
+    if own.std() < 0.13:
         return False
-    return bool(np.corrcoef(own, np.log(sample_spreads(rows)))[0, 1] >= MIN_OWN_CORRELATION)
+    # Lognormal noise has 0.75 to 0.99; tables without have less than 0.65.
+    return bool(np.corrcoef(own, np.log(sample_spreads(rows)))[0, 1] >= 0.7)
 
 
 def sample_spreads(values: NDArray[np.float64]) -> NDArray[np.float64]:

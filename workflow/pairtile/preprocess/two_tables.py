@@ -34,9 +34,6 @@ message = messages_of(__package__)
 TABLES = ("expression", "other_expression")
 """What the column ``table`` of the items says, and the configuration."""
 
-MAX_NAMED = 20
-"""Samples of one table that a message names; ``summary.json`` has all."""
-
 KEPT_APART = "other:"
 """Before the name of a row of the other table that has the name of a gene of the first."""
 
@@ -139,7 +136,7 @@ def _matched(
     }
     for key, names in zip(TABLES, (alone, other_alone), strict=True):
         if names:
-            shown = {"n": len(names), "names": join_first(names, MAX_NAMED), "all_names": names}
+            shown = {"n": len(names), "names": join_first(names, 20), "all_names": names}
             said.append(message("samples_of_one_table", table=key, **shown))
     first = take_samples(first, matched, scratch)
     return first, take_samples(other, place[matched], scratch), counts, said

@@ -28,9 +28,6 @@ _WIDE_RANGE = 50.0
 MIN_COUNT = 20
 """Whole numbers that never reach this may be levels or classes, not counts."""
 
-MAX_COUNT = 1e8
-"""No gene has as many reads: larger whole numbers are intensities."""
-
 MIN_WHOLE_SHARE = 0.05
 """Least share of whole numbers among estimated counts: genes that share no read with others have
 them. Values of one decimal are whole in a tenth of the cases, of two in a hundredth, by rounding
@@ -41,7 +38,6 @@ MIN_INTENSITY = 100.0
 """Intensities begin here: where values have decimals and zeros, and hardly one lies between 0 and
 this, zero means "not detected". Of whole numbers ten times as much is asked for."""
 
-MAX_LOGARITHM = 64.0
 MAX_TOTALS_VARIATION = 0.01
 """Relative standard deviation of totals up to which values are shares of them, as TPM are."""
 
@@ -49,28 +45,11 @@ MIN_POSITIVE, MIN_PANEL = 20, 50
 """Genes above zero in every sample on which size factors can rest (or half of all genes); genes
 that follow a factor of the sample, by which it is told: fewer may be two modules."""
 
-MIN_FACTOR_VARIANCE = 0.01
-"""Of a gene's variance, from which size factors are unequal: a correlation of 0.01 between all
-genes."""
-
-MAX_SLOPE_SPREAD = 0.45
-"""Standard deviation, over genes, of how much a gene changes with the size factor, up to which all
-follow it: at most .2 of depths of counts in simulations, .42 of arrays with a background; .55 and
-more of compendia, modules and batches (bsub, rice, syntren300)."""
-
-MAX_AGAINST = 0.08
-"""Share of genes that may change the other way: at most .05 in simulations, .12 and more of what
-genes have in common (pf3d7, rice, bsub)."""
-
-NORMAL_MEDIAN = 0.6745
-"""Median of the absolute value of a standard normal variable."""
-
 MIN_SMALL_VALUES, MIN_SMALL_COUNTS = 100, 5
 """Values below 50 without the logarithm, and different ones, by which counts can be told."""
 
 MAX_VALUES = 1 << 22
 _BLOCK = 1 << 20
-_N_VALUES_FIRST = 10_000
 
 
 @dataclass(frozen=True)
@@ -125,7 +104,8 @@ class Scale:
     @property
     def is_counts(self) -> bool:
         """Whether these are counts indeed, whole or estimated, and not levels or intensities."""
-        whole = self.looks_counted and MIN_COUNT <= self.maximum < MAX_COUNT
+        # No gene has as many reads: larger whole numbers are intensities.
+        whole = self.looks_counted and MIN_COUNT <= self.maximum < 1e8
         return (whole or self.estimated) and not self.zeros_missing
 
     @property
@@ -188,7 +168,7 @@ def measure_scale(values: np.ndarray) -> Scale:
     if not drawn:
         return Scale(math.nan, math.nan, math.nan, math.nan, whole_numbers=True, n_negative=0)
     all_drawn = np.concatenate(drawn)
-    few = all_drawn[:: max(1, all_drawn.size // _N_VALUES_FIRST)]
+    few = all_drawn[:: max(1, all_drawn.size // 10_000)]
     distinct, times = np.unique(few, return_counts=True)
     others = few[few != distinct[times.argmax()]]  # which may be a floor or a ceiling
     lowest, quartile, high = np.quantile(all_drawn, [0.01, 0.25, 0.99], overwrite_input=True)
@@ -257,7 +237,7 @@ def undo_scaling(
             continue
         if isinstance(values, SparseRows) and logarithm and "1 +" not in how:
             break  # what is not stored would not stay 0
-        if logarithm and (scale.looks_raw or scale.maximum > MAX_LOGARITHM):
+        if logarithm and (scale.looks_raw or scale.maximum > 64.0):
             break
         linear = inverse(some)
         whole = logarithm and _small_values_are_whole(linear)
@@ -312,14 +292,21 @@ def unequal_factors(values: NDArray[np.float64]) -> SizeFactors | None:
     factors = np.median(logs, axis=0)
     genes = float(np.median((logs - factors).std(axis=1)))
     by_chance = 2.0 * np.pi / 2.0 / len(logs)  # twice the variance of a median of so many genes
-    if factors.var() <= (MIN_FACTOR_VARIANCE + by_chance) * genes**2:
+    # A hundredth of a gene's variance is a correlation of 0.01 between all genes.
+    if factors.var() <= (0.01 + by_chance) * genes**2:
         return None
     factors -= factors.mean()
     slopes = logs @ factors / (factors @ factors)  # 1 where a gene follows
     noise = (logs - np.outer(slopes, factors)).var(axis=1) / (factors @ factors)
-    off = np.median(np.abs(slopes - 1.0)) / NORMAL_MEDIAN  # robust to genes of other causes
-    alike = off**2 - np.median(noise) < MAX_SLOPE_SPREAD**2
-    followed = bool(alike and (slopes < 0.0).mean() <= MAX_AGAINST)
+    # Robust to genes of other causes; 0.6745 is the median size of a standard normal variable.
+    off = np.median(np.abs(slopes - 1.0)) / 0.6745
+    # The slopes of genes that all follow the factor differ by .2 at most in simulated depths of
+    # counts, by .42 in arrays with a background; by .55 and more in compendia, modules and batches
+    # (bsub, rice, syntren300).
+    alike = off**2 - np.median(noise) < 0.45**2
+    # At most .05 of the genes change the other way in simulations, .12 and more of what genes have
+    # in common (pf3d7, rice, bsub).
+    followed = bool(alike and (slopes < 0.0).mean() <= 0.08)
     return SizeFactors(float(factors.std()), genes, len(logs), followed and len(logs) >= MIN_PANEL)
 
 

@@ -68,8 +68,6 @@ MAX_PIXELS, MAX_CELLS = 500, 700
 
 MAX_BINS, MAX_BAR_LABELS = 100, 20
 MAX_NAME, MAX_LEGEND_TEXT = 40, 48
-NAME_MARGIN = 3.0
-"""Pixels around a name beside a point that no other may touch."""
 
 Ticks = Mapping[int, str] | Mapping[float, str]
 """Places along an axis, and what to write there."""
@@ -597,7 +595,8 @@ def _name_points(ax: Axes, named: Sequence[tuple[str, float, float]], most: int)
             textcoords="offset points", ha="right" if right else "left", va="center",
             parse_math=False,
         )  # fmt: skip
-        box = text.get_window_extent().padded(NAME_MARGIN)
+        # No other name may touch these pixels around it.
+        box = text.get_window_extent().padded(3.0)
         if any(box.overlaps(other) for other in boxes):
             text.remove()
         else:

@@ -178,16 +178,13 @@ def sample_components(results: Results) -> Drawn:
     return Drawn(figure, {"column": column, "genes": MAX_GENES, "samples": MAX_SAMPLES})
 
 
-MAX_FACTORS = 4
-
-
 def hidden_factors(results: Results) -> Drawn:
     """What was removed from the values, along the samples: numbers of the annotation that a factor
     goes with are drawn along the axis, samples are sorted and coloured by others."""
     needed("hidden_factors" in results.state)
     scores = np.asarray(results.state["hidden_factors"], dtype=np.float64)
     columns = results.state.get("factor_columns", np.full(len(scores), "")).tolist()
-    figure, panels = figure_of_panels(min(len(scores), MAX_FACTORS), 1, width=6.4, height=2.2)
+    figure, panels = figure_of_panels(min(len(scores), 4), 1, width=6.4, height=2.2)
     for k, (ax, column) in enumerate(zip(panels, columns, strict=False)):
         place, groups, xlabel = np.arange(1.0, scores.shape[1] + 1), None, "sample"
         if column:
@@ -216,8 +213,6 @@ COMMON_FIGURES: Mapping[str, FigureMaker] = {
 
 # --- the network of one item ----------------------------------------------------------------------
 
-MAX_PARTNERS = 60
-
 
 def regulator(results: Results) -> Drawn:
     """The network of one item (``Results.drawn_item``): what it is joined to, the strongest first
@@ -232,7 +227,7 @@ def regulator(results: Results) -> Drawn:
         raise ValueError(
             f"of: found {results.drawn_item!r}; expected the name of an item with an edge"
         )
-    partners = own["target"].where(own["source"] == name, own["source"]).unique()[:MAX_PARTNERS]
+    partners = own["target"].where(own["source"] == name, own["source"]).unique()[:60]
     turn = 2 * np.pi * np.arange(len(partners)) / len(partners)
     place = dict(zip(partners, zip(np.sin(turn), np.cos(turn), strict=True), strict=True))
     place[name] = (0.0, 0.0)

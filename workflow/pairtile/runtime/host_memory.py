@@ -7,8 +7,6 @@ import resource
 import sys
 from pathlib import Path
 
-CGROUPS = Path("/sys/fs/cgroup")
-
 
 def peak_host_bytes() -> int:
     """Largest resident memory of this process so far, in bytes."""
@@ -41,7 +39,9 @@ def _slurm_limit() -> list[int]:
     return [int(megabytes) << 20] if megabytes.isdigit() and int(megabytes) else []
 
 
-def _cgroup_limits(groups: Path = Path("/proc/self/cgroup"), top: Path = CGROUPS) -> list[int]:
+def _cgroup_limits(
+    groups: Path = Path("/proc/self/cgroup"), top: Path = Path("/sys/fs/cgroup")
+) -> list[int]:
     """Limits of the control groups that this process is in, of either version; none elsewhere."""
     try:
         lines = groups.read_text().splitlines()

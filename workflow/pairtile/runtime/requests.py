@@ -29,12 +29,6 @@ START_BYTES = 1 << 30
 CUDA_BYTES = 1 << 30
 """Host memory that the CUDA libraries and a context take beside it: measured 0.3 to 0.5 GiB."""
 
-TIME_FACTOR = 4
-"""Between the cost model, which knows an order of magnitude, and a limit that kills."""
-
-MIN_MINUTES = 15
-"""A job's start, its imports and compilation, on a slow shared file system."""
-
 MAX_SMALL_JOBS = 8
 """The most jobs for all small analyses of a run; the same wherever it runs, as rules must be."""
 
@@ -42,8 +36,6 @@ SMALL_ANALYSIS_SECONDS = 30.0
 """Seconds that a small analysis takes at most on a slow machine."""
 
 MAX_SMALL_JOB_BYTES = 1 << 20
-MAX_SMALL_JOB_SECONDS = 1.0
-"""Seconds of one core below which a job is given one core."""
 
 UNPACKED = {
     ".gz": 6,
@@ -72,9 +64,11 @@ def memory_mb(wanted: float, attempt: int = 1) -> int:
     return 1024 * max(2, math.ceil(wanted / (1 << 30))) * 2 ** (attempt - 1)
 
 
-def minutes(seconds: float, attempt: int = 1, least: int = MIN_MINUTES) -> int:
-    """Minutes to ask for, for work estimated at ``seconds``; doubled with each attempt."""
-    return max(least, math.ceil(TIME_FACTOR * seconds / 60)) * 2 ** (attempt - 1)
+def minutes(seconds: float, attempt: int = 1, least: int = 15) -> int:
+    """Minutes to ask for, for work estimated at ``seconds``; doubled with each attempt. ``least``:
+    of a job's start, imports and compilation on a slow shared file system."""
+    # The cost model knows an order of magnitude, and a limit kills.
+    return max(least, math.ceil(4 * seconds / 60)) * 2 ** (attempt - 1)
 
 
 def aws_memory_mb(wanted: int, threads: int) -> int:
@@ -198,7 +192,7 @@ def _read(path: str, mtime_ns: int, size: int, inode: int) -> PlannedRequests | 
 
 def is_small_job(read: Paths, plan: PlannedRequests | None, cores: int) -> bool:
     """Whether a job that reads these files has next to nothing to do."""
-    if plan is not None and plan.seconds * cores > MAX_SMALL_JOB_SECONDS:
+    if plan is not None and plan.seconds * cores > 1.0:  # of one core
         return False
     # What is not there yet may be large.
     return 0 < file_bytes(read) < MAX_SMALL_JOB_BYTES

@@ -18,12 +18,6 @@ from pairtile.statistics.dependence import MAX_GENES, MAX_SAMPLES, evenly_spaced
 MIN_CORRELATION = 0.15
 """Correlation that counts, of rows between two series."""
 
-MIN_COMMON_COURSE = 0.4
-"""Mean correlation of rows between series of one course, from which p-values keep the course;
-where three or more series all follow one, ``MIN_CORRELATION``. Series of a random Boolean network,
-whose genes settle after a random start, fall into chance groups with 0.1 to 0.3, and permutation is
-right."""
-
 
 def moments_of(series: NDArray[np.integer], times: Float64Array | None) -> Float64Array:
     """When each sample was taken: its place in the series, or the stated time where series are not
@@ -64,8 +58,10 @@ class CommonCourses:
     def clause(self, rows: str) -> str:
         """Which series follow one course, ``rows`` in words; empty where p-values need not keep
         it."""
+        # Series of a random Boolean network, whose genes settle after a random start, fall into
+        # chance groups with 0.1 to 0.3, and permutation is right; all of them into one they do not.
         as_one = self.group.size > 2 and not self.group.any()
-        if not self.is_shared or self.within < (MIN_CORRELATION if as_one else MIN_COMMON_COURSE):
+        if not self.is_shared or self.within < (MIN_CORRELATION if as_one else 0.4):
             return ""
         number = np.bincount(self.group)
         number = number[number > 1]

@@ -21,17 +21,6 @@ MAX_GENES = 1000
 MAX_SAMPLES = 2000
 """More are not looked at: evenly spaced genes, the first samples."""
 
-N_ORDERS = 999
-NEAR_BY_CHANCE = 0.05
-"""Share of the samples of independent genes that may have another so close to them: with few genes,
-many samples are close to some other by chance."""
-
-MAX_COPIES = 10
-MAX_GROUPS = 5
-SPLIT_SHARE = 0.85
-"""Share of the components' variance that lies between groups of samples; of two groups of normal
-values 0.64, of uniform ones 0.75, and less for more groups on as many components but one."""
-
 _SAMPLES = 250
 """Samples that are compared with all others together."""
 
@@ -42,7 +31,7 @@ class Dependence:
 
     autocorrelation : float64 (genes,), lag 1, in the order of the table within each series; 0 for
         a constant gene.
-    mean : of it over genes. chance : the largest mean of ``N_ORDERS`` random orders of the samples
+    mean : of it over genes. chance : the largest mean of 999 random orders of the samples
         (all genes alike, so that their correlations stay): a larger one has p = 1 / 1,000.
     near_copies : samples with a few others far closer to them than all the rest, differences
         between batches or ``groups`` taken off.
@@ -103,7 +92,7 @@ def measure_dependence(
     step = np.flatnonzero(series[1:] == series[:-1])
     mean = float(_means_of_neighbours(gram, np.arange(n_samples)[None], step)[0])
     random = np.random.default_rng([seed, 0x6F72646572])
-    orders = np.array([random.permutation(n_samples) for _ in range(N_ORDERS)])
+    orders = np.array([random.permutation(n_samples) for _ in range(999)])
     chance = float(_means_of_neighbours(gram, orders, step).max())
     if removed is not None and removed.size:
         gram = _without(gram, np.linalg.qr(removed[:n_samples])[0])
@@ -231,14 +220,14 @@ def near_copies_of(
     gram: Float64Array,
     n_genes: int,
     correlation_at_least: float = 0.5,
-    by_chance: float = NEAR_BY_CHANCE,
+    by_chance: float = 0.05,
 ) -> list[list[int]]:
     """Of each sample the nearest few (at most 10, or a quarter) where these stand apart from all
     others by a gap in correlation: technical replicates do, samples of one tissue among many
     hardly. And they are closer than the nearest of n - 1 samples of ``n_genes`` independent genes
-    mostly is."""
+    is but by chance (``by_chance``: with few genes, many samples are close to some other)."""
     n = len(gram)
-    most = min(MAX_COPIES, n // 4)
+    most = min(10, n // 4)
     if most < 1 or n_genes < 3:
         return [[] for _ in range(n)]
     freedom = n_genes - 1
@@ -275,10 +264,12 @@ def _groups(gram: Float64Array) -> Int64Array:
 
     n = len(gram)
     total = float(np.trace(gram))
-    found, most = np.zeros(n, dtype=np.int64), SPLIT_SHARE
+    # The share of the variance between two groups of normal values is 0.64, of uniform ones 0.75,
+    # and less of more groups on as many components but one.
+    found, most = np.zeros(n, dtype=np.int64), 0.85
     if n < 8 or total <= 0.0:
         return found
-    sizes, vectors = _leading(gram, min(MAX_GROUPS - 1, n - 1))
+    sizes, vectors = _leading(gram, min(4, n - 1))
     scores = vectors * np.sqrt(np.maximum(sizes, 0.0))
     scores -= scores.mean(axis=0)
     for number in range(2, scores.shape[1] + 2):

@@ -20,8 +20,6 @@ from pairtile.statistics.hidden_factors import (
 MIN_SAMPLES = 20
 """Of a group, without which nothing is looked for."""
 
-P_VALUE = 0.01
-
 
 def group_factors(
     values: Float64Array, groups: Int32Array, permuted: Int32Array, seed: int = 0
@@ -71,7 +69,7 @@ def group_factors(
         )
         difference = own + others - 2.0 * across
         chance = (difference >= difference[0]).sum() / len(draws)
-        if own[0] <= others[0] or chance > P_VALUE:
+        if own[0] <= others[0] or chance > 0.01:
             continue
         factors = find_hidden_factors(values[:, groups == group], seed)
         if factors.strong:

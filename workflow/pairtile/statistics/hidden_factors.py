@@ -23,12 +23,6 @@ from pairtile.statistics.ranks import average_ranks
 from pairtile.statistics.sample_effects import MIN_DEGREES, Left, orthonormal
 
 PERMUTATIONS = 10
-MIN_PARTICIPATION = 0.2
-"""Least participation ratio of a hidden factor: normal loadings on all genes have 1/3."""
-
-MIN_BREADTH = 0.4
-"""Least share of the genes that a hidden factor loads on, and 1 over the square root of the genes
-for the error of that share: modules of up to a third of the genes do not reach it."""
 
 MIN_STRENGTH = 1.2
 """From this ratio on, factors make false edges; without any, it is at most 1.17 in 900 tables."""
@@ -43,10 +37,6 @@ MAX_SAMPLES = 1000
 # Standard errors within which correlations are taken for those of unrelated genes.
 CENTRE = 1.5
 
-# Least variance of unrelated correlations, in units of chance, that is warned of: 6.8 % of
-# unrelated pairs then have p <= 0.05.
-MIN_WIDTH = 1.15
-
 # Of the pairs with p <= 0.05, the share that the width of the centre accounts for: samples that are
 # alike widen the correlations of every gene as a whole (0.9 to 2), modules and networks have tails
 # (0.3 to 0.9), and few genes a centre that is wide by chance (2.6 and more).
@@ -58,9 +48,6 @@ MAX_SPREAD_GENES, SHAPE_SAMPLES, GENES_OF_A_GROUP, MAX_GROUPS = 300, 100, 8, 12
 
 MIN_GENES = 50
 """Of fewer, a module of a few genes is spread over a fifth of them."""
-
-MAX_COMPONENTS = 50
-"""More are not looked at: the weakest of so many relate few genes by themselves."""
 
 PROMAX_POWER, VARIMAX_STEPS = 4, 200
 """Of promax, as its authors propose; and rotations that it tries, at most."""
@@ -83,7 +70,8 @@ class Spread(NamedTuple):
     @property
     def wide(self) -> bool:
         """Whether samples that are alike, and no network, make it."""
-        return self.width > max(self.chance, MIN_WIDTH) and MIN_SHAPE <= self.shape <= MAX_SHAPE
+        # With 1.15 times the variance by chance, 6.8 % of unrelated pairs have p <= 0.05.
+        return self.width > max(self.chance, 1.15) and MIN_SHAPE <= self.shape <= MAX_SHAPE
 
 
 @dataclass(frozen=True)
@@ -165,7 +153,7 @@ def find_hidden_factors(
         How many of the first components are taken, whatever their breadth, at most half as many as
         samples and fewer than genes; None: the broad ones of
         those above the exchanged tables' (parallel analysis, Buja and Eyuboglu 1992, Multivar
-        Behav Res 27:509), of at most ``MAX_COMPONENTS``; none in fewer than ``MIN_GENES``.
+        Behav Res 27:509), of at most 50; none in fewer than ``MIN_GENES``.
     exchange : Exchange, optional
         None: all samples may be permuted.
     of_controls : bool
@@ -182,8 +170,8 @@ def find_hidden_factors(
     enough = np.inf if number is not None else singular[0]
     chance = _largest_by_chance(scored, exchange, random, enough, removed)
     rank = int((singular > 1e-9 * singular[0]).sum())
-    # Of the genes themselves something must be left.
-    most = max(0, min(MAX_COMPONENTS, n_samples // 2, rank - (not of_controls)))
+    # The weakest of more relate few genes by themselves, of which something must be left.
+    most = max(0, min(50, n_samples // 2, rank - (not of_controls)))
     found = 0 if number is None else min(number, most)
     sought = number is None and (of_controls or len(values) >= MIN_GENES)
     more = int((singular > chance).sum()) if sought else 0
@@ -202,9 +190,12 @@ def find_hidden_factors(
         loadings, components = _promax(loadings, components)
     weights = loadings**2
     total = weights.sum(axis=0)
-    broad = total**2 > MIN_PARTICIPATION * len(scored) * (weights**2).sum(axis=0)
+    # Participation ratio: normal loadings on all genes have 1/3.
+    broad = total**2 > 0.2 * len(scored) * (weights**2).sum(axis=0)
     # Of genes that a component does not load on, half are nearer to 0 than the quartile of chance.
     near = (np.abs(loadings) < special.ndtri(0.75) / np.sqrt(n_samples)).mean(axis=0)
+    # The share of the genes that one loads on, less its error; modules of up to a third of the
+    # genes do not reach 0.4.
     breadth = (1 - 2 * near)[broad].max(initial=0.0) - 1 / np.sqrt(len(scored))
     broad |= number is not None or of_controls
     order = np.flatnonzero(broad)[np.argsort(-total[broad], kind="stable")]
@@ -219,7 +210,7 @@ def find_hidden_factors(
         share=float(1.0 - (rest**2).sum() / max((scored**2).sum(), 1.0)),
         strength=float(total[order].max(initial=0.0) * n_samples / chance**2) if chance else 0.0,
         gain=(now.excess - left.excess) * left.free if len(scores) else 0.0,
-        broad=of_controls or bool(breadth > MIN_BREADTH),
+        broad=of_controls or bool(breadth > 0.4),
         spread=_spread(scored, exchange, random, removed),
     )
 

@@ -12,8 +12,6 @@ from scipy.sparse import coo_array, diags_array, triu
 from pairtile.arrays import Float64Array, Int32Array, Int64Array
 from pairtile.errors import InputError
 
-_MAX_RUNS = 10  # draws differ in what they find; the best is taken
-_EDGES_IN_ALL = 1_000_000  # of all runs together; a run takes some ten seconds for a million
 MAX_MEETINGS = 100_000_000
 """Pairs of edges that share a gene, above which ``link_communities`` refuses."""
 
@@ -220,7 +218,8 @@ def leiden(
     if resolution <= 0:
         raise ValueError(f"resolution: found {resolution}; expected above 0")
     if runs is None:
-        runs = min(_MAX_RUNS, max(1, _EDGES_IN_ALL // weight.size))
+        # Draws differ in what they find. A run takes some ten seconds for a million edges.
+        runs = min(10, max(1, 1_000_000 // weight.size))
 
     graph = igraph.Graph(n=n_nodes, edges=edges, directed=False)
     weights = weight.tolist()

@@ -21,7 +21,6 @@ from pairtile.statistics.dependence import evenly_spaced, standardised
 # A column is named where it explains more than in so many permutations of the samples for each
 # column that is tried: in one table of forty one is named by chance.
 DRAWS = 40
-MAX_NAMED = 6
 # Waves of a curve and of a surface that are tested, however many are taken off.
 TESTED_WAVES = (5, 8)
 
@@ -155,7 +154,7 @@ def explaining_terms(
     """
     chosen: list[tuple[Term, Float64Array]] = []
     basis, now = removed, Left.of_rows(rows, removed)
-    while len(chosen) < MAX_NAMED:
+    while len(chosen) < 6:
         rest = rows - (rows @ basis) @ basis.T
         found: list[tuple[float, int, Term, Float64Array, Left]] = []
         for term in terms:

@@ -35,9 +35,6 @@ from pairtile.steps.plan import read_plan
 
 log = logging.getLogger("pairtile")
 
-SCAN_SCHEMA = pa.schema([("i", pa.int32())])
-"""A scan writes no rows; Parquet wants a column."""
-
 
 def chunk(run: AnalysisRun, stage: str, name: str) -> None:
     """Compute one chunk and write its file, whole or not at all.
@@ -79,7 +76,8 @@ def chunk(run: AnalysisRun, stage: str, name: str) -> None:
                 progress.log_progress()
                 _finish(step, opened.device, header)
 
-            write_chunk(out, SCAN_SCHEMA, scanned(), header)
+            # A scan writes no rows; Parquet wants a column.
+            write_chunk(out, pa.schema([("i", pa.int32())]), scanned(), header)
             return
 
         selection = selection_of(opened, read_null(run))

@@ -21,14 +21,6 @@ from pairtile.runtime.record import Progress, recorded
 
 log = logging.getLogger("pairtile")
 
-WAITS = (1.0, 5.0, 20.0)
-"""Seconds before each further attempt, after a fault that may pass."""
-
-SILENCE = 60.0
-"""Seconds without a byte after which an attempt is given up."""
-
-_BLOCK = 1 << 20
-_MAY_PASS = frozenset({408, 425, 429, 500, 502, 503, 504})
 _OF_THE_NETWORK = (  # and not of the disk that the file is written to
     urllib.error.URLError,
     http.client.HTTPException,
@@ -38,7 +30,9 @@ _OF_THE_NETWORK = (  # and not of the disk that the file is written to
 )
 
 
-def download(address: str, checksum: str, out: Path, waits: tuple[float, ...] = WAITS) -> None:
+def download(
+    address: str, checksum: str, out: Path, waits: tuple[float, ...] = (1.0, 5.0, 20.0)
+) -> None:
     """Fetch a file by http or https; it is there whole, with the right checksum, or not at all.
 
     Parameters
@@ -94,11 +88,12 @@ def _fetch(address: str, out: Path) -> None:
     headers = {"User-Agent": f"pairtile/{__version__}", "Accept-Encoding": "identity"}
     request = urllib.request.Request(address.replace(" ", "%20"), headers=headers)
     opener = urllib.request.build_opener(_WebOnly)
-    with opener.open(request, timeout=SILENCE) as answer, out.open("wb") as file:
+    # A minute without a byte ends the attempt.
+    with opener.open(request, timeout=60.0) as answer, out.open("wb") as file:
         length = answer.headers.get("Content-Length", "")
         expected = int(length) if length.isdecimal() else None
         progress, written = Progress(expected or 0, "bytes"), 0
-        while block := answer.read(_BLOCK):
+        while block := answer.read(1 << 20):
             file.write(block)
             written += len(block)
             if expected:
@@ -109,7 +104,7 @@ def _fetch(address: str, out: Path) -> None:
 
 def _may_pass(error: Exception) -> bool:
     if isinstance(error, urllib.error.HTTPError):
-        return error.code in _MAY_PASS
+        return error.code in {408, 425, 429, 500, 502, 503, 504}
     reason = getattr(error, "reason", error)
     for_good = isinstance(error, _NoWebServer | ValueError | http.client.InvalidURL)
     return not (for_good or "certificate" in str(reason))

@@ -42,15 +42,6 @@ log = logging.getLogger("pairtile")
 GPU_START_SECONDS = 1.0
 """What CUDA takes to start in the jobs of an analysis: 0.4 s in each, seen beside an H200."""
 
-GPU_THREADS = 30
-"""Threads whose work in the stages after the network a GPU does."""
-
-BESIDE_TILES_SECONDS = {"cpu": 0.5, "cuda": 0.2}
-"""Of a bootstrap, beside its tiles: a null, DPI and files."""
-
-MIN_SECONDS_FOR_ADVICE = 120.0
-"""Cheaper settings are named for an analysis that takes at least so many seconds."""
-
 BOOTSTRAP_SECONDS = 60.0
 """Work aimed at in one job of bootstraps."""
 
@@ -178,7 +169,8 @@ def plan(run: AnalysisRun) -> None:
         )
         if stages := stages_of(whole):
             others |= {"values": read_json(run.record("prepare"))["seconds"]}
-            workers = GPU_THREADS if device.backend == "cuda" else threads()
+            # A GPU does the work of so many threads in the stages after the network.
+            workers = 30 if device.backend == "cuda" else threads()
             genes = int(items["kept"].sum())
             others |= {stage.name: stage_seconds(stage, whole, genes, workers) for stage in stages}
         estimate = step_seconds(
@@ -193,7 +185,8 @@ def plan(run: AnalysisRun) -> None:
         at_once = _at_once(device.backend, run.gpus)
         wanted_seconds = CLUSTER_SECONDS if run.on_cluster else CHUNK_SECONDS
         chunks = plan_chunks(seconds, config.chunks, at_once, wanted_seconds)
-        beside = BESIDE_TILES_SECONDS[device.backend]
+        # A bootstrap also has a null, DPI and files.
+        beside = {"cpu": 0.5, "cuda": 0.2}[device.backend]
         of_bootstrap = sum(seconds) + cost.null / rate + beside
         content: dict[str, object] = {
             "format_version": FORMAT_VERSION,
@@ -241,7 +234,7 @@ def plan(run: AnalysisRun) -> None:
         step.log_messages(message("backend_chosen", **where, precision=precision))
         step.log_messages(message("work_planned", work=sum(work), unit=cost.unit, n=len(chunks)))
         step.details["estimated_seconds"] = estimate
-        if (total := sum(estimate.values())) > MIN_SECONDS_FOR_ADVICE:
+        if (total := sum(estimate.values())) > 120.0:  # long enough for advice
             step.details["cheaper_seconds"] = {
                 setting: total - (1.0 - share) * estimate.get("chunk", 0.0)
                 for setting, share in cost.cheaper.items()

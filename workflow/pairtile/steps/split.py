@@ -20,8 +20,6 @@ from pairtile.errors import ConfigError, InputError
 MAX_GROUPS = 200
 """Labels of enough samples in one column; a column of more is no column of groups."""
 
-_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
-
 
 def load_run(source: Mapping[str, object] | str | os.PathLike[str]) -> Config:
     """``load_config``, with an analysis for each group in place of those that are split.
@@ -95,7 +93,7 @@ def _names(name: str, labels: Iterable[str], place: str) -> dict[str, str]:
     """The analysis of each label: NAME.LABEL, other signs than letters, digits, - and _ as _."""
     names: dict[str, str] = {}
     for label in labels:
-        safe = f"{name}.{_NOT_IN_NAMES.sub('_', label).strip('_') or 'group'}"
+        safe = f"{name}.{re.sub('[^A-Za-z0-9_-]+', '_', label).strip('_') or 'group'}"
         same = next((other for other in names if other.lower() == safe.lower()), None)
         if same is not None or len(safe) > 100:
             found = f"label {label!r}, whose analysis would be {safe}"

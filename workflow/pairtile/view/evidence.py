@@ -28,9 +28,6 @@ MAX_BYTES = 300_000
 MAX_SAMPLES = 1_000
 """So many samples of a longer table are in the page, evenly spaced."""
 
-MAX_DIFFERENT = 100
-"""So many of the pairs that differ between groups of samples are in the page, the surest."""
-
 MAX_LABELS = 12
 """Labels of an annotation that samples are coloured by; of more only numbers are taken."""
 
@@ -151,7 +148,7 @@ def _packed_pairs(results: Results, samples: Samples) -> dict[str, object]:
     edges, until the page is full."""
     ends = ["source", "target"]
     differ = results.labelled(results.table("differential.tsv", PACKAGE), ends)
-    differ = differ.dropna(subset="class").head(MAX_DIFFERENT)
+    differ = differ.dropna(subset="class").head(100)  # the surest
     nodes = (str(node[0]) for node in results.cached(drawn)["nodes"])
     names = list(dict.fromkeys([*differ[ends].to_numpy().ravel(), *nodes]))
     rows = pd.Index([*results.rows]).get_indexer(pd.Index(names)).astype(np.int64)

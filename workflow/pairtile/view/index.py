@@ -22,14 +22,10 @@ from pairtile.runtime.input_changes import file_stamp
 from pairtile.runtime.page_templates import content_policy, page_templates
 from pairtile.runtime.results_lock import LOCK_FILE
 
-TEMPLATES = Path(__file__).parent / "templates"
 STYLE = Path(__file__).parents[1] / "report/templates/report.css"
 
 DEFECT = "a defect of pairtile"
-_TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
-_FIGURE = re.compile(r'id="figure-(\w+)"')
 _LOG_LINE = re.compile(r"^\d\d:\d\d:\d\d ([A-Z]+) (.*)$")
-_WARNINGS = re.compile(r'<meta name="pairtile:warnings" content="(\d+)">')
 
 
 @dataclass(frozen=True)
@@ -68,7 +64,8 @@ def read_page(folder: Path) -> Page | None:
             head = text.read(20_000)
     except FileNotFoundError:
         return None
-    title, warnings = _TITLE.search(head), _WARNINGS.search(head)
+    title = re.search("<title>(.*?)</title>", head, re.DOTALL)
+    warnings = re.search(r'<meta name="pairtile:warnings" content="(\d+)">', head)
     return Page(
         folder,
         html.unescape(title[1]) if title else folder.name,
@@ -103,7 +100,7 @@ def index_page(results: Path, *, ended: bool = False, script: str = "") -> tuple
     order = [part for name in rows if name not in parts for part in (name, *rows[name]["groups"])]
     policy = content_policy([script] if script else [], images="'self' file:")
     text = (
-        page_templates(TEMPLATES)
+        page_templates(Path(__file__).parent / "templates")
         .get_template("index.html.j2")
         .render(
             analyses=[rows[name] | {"is_group": name in parts} for name in order if name in rows],
@@ -156,7 +153,8 @@ def _row(folder: Path, runs: bool, read_inputs: bool) -> dict[str, Any]:
         date = datetime.fromtimestamp(page.path.stat().st_mtime, UTC).isoformat()
     pairs = summary.get("counts", {}).get("pairs")
     # The first figure of a page shows what was found.
-    figures = _FIGURE.findall(page.path.read_text(encoding="utf-8")) if page else []
+    content = page.path.read_text(encoding="utf-8") if page else ""
+    figures = re.findall(r'id="figure-(\w+)"', content)
     pictures = (f"figures/{name}.png" for name in figures)
     states = {"finished": current, "failed": error, "running": runs, "out of date": page}
     return {

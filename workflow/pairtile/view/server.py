@@ -33,9 +33,6 @@ CLOSED_SECONDS = 10.0
 BEAT_SECONDS = 2.0
 """How often an open page is written to, which fails once it is closed."""
 
-MAX_ROWS = 1000
-"""Rows of a table on the page; a saved file has all."""
-
 
 def view(folder: Path, port: int = 0, print_line: Callable[[str], None] = print) -> None:
     """Serve ``results/NAME/``, or all analyses of ``results/``, until its pages are closed.
@@ -183,9 +180,10 @@ class _Handler(BaseHTTPRequestHandler):
             raise InputError(f"{of!r} is not among the {len(store.names):,} items of this analysis")
         found = store.best(least) if item is None else store.partners(item, least)
         if wanted == "list":
+            # A saved file has all rows.
             rows = [
                 [*names, None if score != score else float(f"{score:.6g}")]
-                for names, score in store.named(found, MAX_ROWS)
+                for names, score in store.named(found, 1000)
             ]
             count = store.count(least) if item is None else len(found.score)
             return self._send_json({"count": count, "least": least, "rows": rows})

@@ -200,10 +200,6 @@ def hits_of(found: Results) -> pd.DataFrame:
 # --- network --------------------------------------------------------------------------------------
 
 
-NEEDED = ("mirna", "transcript", "score", "energy_kcal_mol")
-"""Columns of hits that edges are made from."""
-
-
 def mirna_edges(hits: pd.DataFrame) -> pd.DataFrame:
     """Turn hits into the edges of a network, miRNA to transcript.
 
@@ -232,7 +228,8 @@ def mirna_edges(hits: pd.DataFrame) -> pd.DataFrame:
       source        target  n_hits  total_score
     0      m  transcript_0       2        400.0
     """
-    missing = [name for name in NEEDED if name not in hits]
+    needed = ("mirna", "transcript", "score", "energy_kcal_mol")
+    missing = [name for name in needed if name not in hits]
     if missing:
         raise ValueError(
             f"hits: found no column {', '.join(missing)}; expected a table of mirna_targets"

@@ -265,7 +265,6 @@ def _similar_together(grid: NDArray[np.float64]) -> NDArray[np.intp]:
 
 # --- one transcript -------------------------------------------------------------------------------
 
-MAX_LABELS = 10
 POSITION = "position on the transcript (letters)"
 MIN_ACCESSIBILITY = 1e-6
 """Where the logarithmic axis of accessibility begins; a site of 20 letters is seldom open."""
@@ -290,7 +289,7 @@ def _site_map(results: Results) -> Drawn:
     low = float(score.min()) - 5
     rate = hits["conservation_rate"].fillna(0.0).to_numpy(float) if conservation else score**0
     with chart(
-        ax=axes, xlim=xlim, ylim=(low, float(score.max()) + 4), n_named=MAX_LABELS,
+        ax=axes, xlim=xlim, ylim=(low, float(score.max()) + 4), n_named=10,
         xlabel="" if open_sites else POSITION, ylabel="alignment score",
         named=list(zip(hits["mirna"].astype(str), middle, score, strict=True)),
     ):  # fmt: skip

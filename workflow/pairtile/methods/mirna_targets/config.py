@@ -37,9 +37,6 @@ that one with a null and orthologs, or expression, has, and those of ``seed_site
 EXPRESSION = ("mirna_expression", "transcript_expression")
 """Keys of expression tables: both or neither."""
 
-MAX_TRIM = 2**31 - 1  # positions are int32
-
-
 _Word = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 _NameList = Annotated[tuple[_Word, ...], Strict(False), Field(min_length=1)]
 
@@ -107,7 +104,7 @@ class AlignmentConfig(ConfigModel):
             "these sites."
         ),
     )
-    trim: Annotated[int | None, Field(ge=1, le=MAX_TRIM)] = Field(
+    trim: Annotated[int | None, Field(ge=1, le=2**31 - 1)] = Field(  # positions are int32
         default=None,
         description=(
             "Use only so many letters from the start of each transcript (miRanda's `-trim`)."

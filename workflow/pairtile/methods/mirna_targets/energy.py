@@ -204,9 +204,6 @@ Turner1999 = dict[str, NDArray[np.integer | np.floating]]
 MAX_ASYMMETRY_PENALTY = 300
 """Cap on the penalty for an interior loop with sides of unequal length; not scaled."""
 
-INFINITE = 1_000_000
-"""The parameter file's INF."""
-
 DEFAULT_ENTHALPY = -50
 """The parameter file's DEF."""
 
@@ -313,7 +310,7 @@ def _tetraloops(text: dict[str, list[str]], factor: float) -> Energies:
 
 
 def _numbers(text: dict[str, list[str]], name: str, shape: tuple[int, ...]) -> NDArray[np.int64]:
-    special = {"INF": INFINITE, "DEF": DEFAULT_ENTHALPY}
+    special = {"INF": 1_000_000, "DEF": DEFAULT_ENTHALPY}
     values = [special[word] if word in special else int(word) for word in text[name]]
     return np.array(values, np.int64).reshape(shape)
 

@@ -39,9 +39,6 @@ from pairtile.statistics.dependence import evenly_spaced
 MAX_MATCHES, MIN_SHUFFLES = 10**8, 20
 """Seed matches of shuffles that are looked up, and the shuffles of a miRNA that are in any case."""
 
-MIN_CONTROLS = 3
-"""Transcripts from which the spread of correlations is measured, at least."""
-
 TAILS = 0.5 ** np.arange(1, 13)
 """Shares of the shuffles' pairs above the steps in which values are compared."""
 
@@ -132,7 +129,8 @@ def collect_evidence(
                 np.add.at(sums[i, 0], of.i[known] + first, 1)
                 np.add.at(sums[i, 1], of.i[known] + first, r[of.j[known]])
             weight = weight * np.isfinite(r[null.j])
-            if len(np.unique(null.j[weight > 0])) >= MIN_CONTROLS:
+            # Fewer transcripts do not show the spread of correlations.
+            if len(np.unique(null.j[weight > 0])) >= 3:
                 z = -np.arctanh(np.clip(r, -0.999999, 0.999999))
                 of_null = np.where(weight > 0, z[null.j], 0.0)
                 middle = np.average(of_null, weights=weight)

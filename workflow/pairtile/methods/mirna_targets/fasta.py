@@ -34,8 +34,6 @@ _PASSED = LETTERS.encode() + LETTERS.lower().encode() + _SPACE
 _NAME = re.compile(rb"[^ \t\n\v\f\r]*")
 _SHOWN = 5
 
-_COMMENT = re.compile(rb"^;[^\n]*", re.MULTILINE)  # of old FASTA files
-_FASTQ = re.compile(rb"\s*@[^\n]*\n[^\n>]+\n\+")
 _PLACEHOLDER = re.compile(
     rb"[^\n]*\b(unavailable|not available|not found|annotated|no (sequence|utr))\b[^\n]*"
     rb"|n\.?/?a\.?|none|null|[-.?*\s]+",
@@ -247,11 +245,11 @@ class _Raw:
 
 def fasta_of(path: str, key: str, data: bytes) -> Fasta:
     """The records of a file's content, bad ones in ``Fasta.bad``; see ``read_fasta``."""
-    if _FASTQ.match(data):
+    if re.match(rb"\s*@[^\n]*\n[^\n>]+\n\+", data):
         raise InputError.at(
             path, "line 1", "FASTQ", "FASTA (seqkit fq2fa converts it); transcripts, not reads"
         )
-    data = _COMMENT.sub(b"", data)
+    data = re.sub(rb"(?m)^;[^\n]*", b"", data)  # comments of old files
     names: list[str] = []
     headers: list[str] = []
     letters: list[bytes] = []

@@ -133,9 +133,6 @@ COLOURS = {
 }
 """Colour of each seed class (Okabe and Ito's, distinct for colour-blind people)."""
 
-# Programs take lines that begin so for comments and settings, however the word goes on.
-_NOT_A_LINE = ("#", "track", "browser")
-
 
 def bed_lines(hits: pa.Table, places: pa.Table) -> Iterator[bytes]:
     """One line a hit, sorted by sequence and begin, without a header.
@@ -170,8 +167,11 @@ def _bed_lines(hits: pa.Table, places: pa.RecordBatch) -> pa.Table:
         {
             "chrom": _sequences(
                 places,
+                # Programs take lines that begin so for comments and settings, however they go on.
                 lambda name: (
-                    f"%{ord(name[0]):02X}{name[1:]}" if name.startswith(_NOT_A_LINE) else name
+                    f"%{ord(name[0]):02X}{name[1:]}"
+                    if name.startswith(("#", "track", "browser"))
+                    else name
                 ),
             ),
             "chromStart": places["begin"],
@@ -204,9 +204,6 @@ def _join_numbers(counts: pa.Array, numbers: pa.Array) -> pa.Array:
 
 # --- GFF3 -----------------------------------------------------------------------------------------
 
-
-TYPE = "miRNA_target_site"  # SO:0000934
-SOURCE = "pairtile"
 
 _ATTRIBUTE_UNSAFE = re.compile("[\x00-\x1f\x7f%;=&,]")
 
@@ -255,8 +252,8 @@ def _gff3_lines(hits: pa.Table, safe: Mapping[str, pa.Array], places: pa.RecordB
     return pa.table(
         {
             "seqid": _sequences(places, gff3_sequence).take(of_place),
-            "source": pa.repeat(SOURCE, len(rows)),
-            "type": pa.repeat(TYPE, len(rows)),
+            "source": pa.repeat("pairtile", len(rows)),
+            "type": pa.repeat("miRNA_target_site", len(rows)),  # SO:0000934
             "start": pc.add(places["block_begin"].flatten(), 1),
             "end": places["block_end"].flatten(),
             "score": hits["score"].take(rows),

@@ -16,7 +16,6 @@ from pairtile.methods.mirna_targets.fasta import Fasta, letters_fault, read_fast
 from pairtile.methods.mirna_targets.maf import read_orthologs
 from pairtile.methods.mirna_targets.prepare import read_restrict
 
-_BASES = re.compile("[ACGTUNacgtun]{10,}")
 _FAULTS_SHOWN = 20
 
 # What ``as_fasta`` and ``as_pairs`` take.
@@ -109,7 +108,8 @@ def _named(sequences: FastaLike, key: str) -> Iterator[tuple[str, str]]:
 def _is_sequence(text: str | PathLike[str]) -> bool:
     """Whether a text is a sequence rather than a path."""
     # os.path: a text longer than a path can be is no file, where pathlib raises an error.
-    return isinstance(text, str) and bool(_BASES.fullmatch(text)) and not exists(text)
+    bases = isinstance(text, str) and re.fullmatch("[ACGTUNacgtun]{10,}", text)
+    return bool(bases) and not exists(text)
 
 
 def _is_listing(entry: object) -> TypeGuard[Sequence[object]]:

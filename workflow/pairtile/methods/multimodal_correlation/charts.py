@@ -272,14 +272,12 @@ def label_groups(condition: Condition) -> list[tuple[str, NDArray[np.bool_]]]:
 MAX_GENES = 1000
 """More genes are more than a figure of this size can show."""
 
-MAX_BARS = 40
-
 
 def _modules(results: Results) -> Drawn:
     found = results.cached(mode_results)
     needed(found.modules)
     if found.modules["gene"].duplicated().any():
-        sizes = found.modules["module"].value_counts().sort_index().head(MAX_BARS)
+        sizes = found.modules["module"].value_counts().sort_index().head(40)
         names = [str(k + 1) for k in range(sizes.size)]
         return Drawn(bars(names, {"": sizes}, xlabel="module", ylabel="genes"), {}, "module_sizes")
     genes, module = found.modules["gene"].head(MAX_GENES), found.modules["module"].head(MAX_GENES)

@@ -35,7 +35,8 @@ CONDITION_TABLES = ("condition_tests.tsv", "condition_networks.tsv")
 KINC_TEXTS = ("kinc.txt", "kinc_tidy.txt", "kinc_minimal.txt")
 
 OF_MODES = ("spearman", "pearson")
-"""Correlations of the modes of a mixture."""
+"""Correlations of the modes of a mixture, without outliers. How the others spread between unrelated
+genes depends on the genes: their p-values are compared (``standard_correlation``)."""
 
 SCORING = UsedBy("plan", "score", "network", "tables")
 """Steps that depend on how pairs are scored: all but preparation and evaluation."""

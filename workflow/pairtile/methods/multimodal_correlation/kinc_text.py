@@ -3,7 +3,7 @@
 | file | one line for | columns |
 |---|---|---|
 | ``kinc.txt`` | each edge | ``TEXT_COLUMNS``, then p-value (and R²) of each test |
-| ``kinc_tidy.txt`` | each edge and test | ``TIDY_COLUMNS`` |
+| ``kinc_tidy.txt`` | each edge and test | ``TEXT_COLUMNS``, test, p-value, R² |
 | ``kinc_minimal.txt`` | each edge | ``MINIMAL_COLUMNS`` |
 
 As in KINC, the source is the later of both genes in the order of the table, and lines go by source,
@@ -30,7 +30,6 @@ from pairtile.runtime.files import atomic_path
 
 MINIMAL_COLUMNS = ("Source", "Target", "Similarity_Score")
 TEXT_COLUMNS = (*MINIMAL_COLUMNS, "Interaction", "Cluster_Index", "Cluster_Size", "Samples")
-TIDY_COLUMNS = (*TEXT_COLUMNS, "Test_Name", "p_value", "r_squared")
 
 _CHARACTERS = 16_000_000  # of sample strings that are held at a time
 
@@ -78,7 +77,7 @@ def write_kinc_texts(
     rows = (row for part in parts for row in _text_rows(common(part), tests, part))
     _write(folder / "kinc.txt", [columns], rows)
     rows = (row for part in parts for row in _tidy_rows(common(part), tests, part))
-    _write(folder / "kinc_tidy.txt", [TIDY_COLUMNS], rows)
+    _write(folder / "kinc_tidy.txt", [(*TEXT_COLUMNS, "Test_Name", "p_value", "r_squared")], rows)
     rows = (row for part in parts for row in zip(*_minimal(edges, part), strict=True))
     _write(folder / "kinc_minimal.txt", [MINIMAL_COLUMNS], rows)
 

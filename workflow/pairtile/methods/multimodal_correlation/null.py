@@ -22,7 +22,10 @@ from pairtile.arrays import Float64Array, Int64Array
 from pairtile.engine.tiles import PairSpace
 from pairtile.gpu.device import Device
 from pairtile.methods.multimodal_correlation.arrays import ModeArrays, lagged_of
-from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
+from pairtile.methods.multimodal_correlation.config import (
+    OF_MODES,
+    MultimodalCorrelationConfig,
+)
 from pairtile.methods.multimodal_correlation.p_values import standard_correlation
 from pairtile.methods.multimodal_correlation.partial_correlation import NullSpread
 from pairtile.methods.multimodal_correlation.plain_correlation import PlainCorrelation, pair_scorer
@@ -31,9 +34,6 @@ from pairtile.runtime.record import Progress
 
 RESOLVED: Final = 10
 """Exceedances needed for an empirical p-value; below, the tail is extrapolated."""
-
-TAIL_SHARE: Final = 0.01
-"""Share of a class to which the log-linear tail is fitted."""
 
 MIN_DRAWS: Final = 20_000
 """Pairs: enough for a tail, and some seconds of mixtures."""
@@ -153,7 +153,8 @@ def _tail_share(null: Float64Array, s: Float64Array) -> Float64Array:
     size = null.size
     reach = size - np.searchsorted(null, s, side="left")
     p = np.asarray((1.0 + reach) / (1.0 + size), dtype=np.float64)
-    top = null[size - min(size, max(RESOLVED, int(size * TAIL_SHARE))) :]
+    # The log-linear tail is fitted to the top hundredth of the class.
+    top = null[size - min(size, max(RESOLVED, int(size * 0.01))) :]
     beyond = reach < RESOLVED
     if top.size < RESOLVED or not beyond.any():
         return p
@@ -179,7 +180,7 @@ def draws_needed(n_genes: int, fdr: float) -> int:
 
 def is_standardised(config: MultimodalCorrelationConfig) -> bool:
     """Whether ``standard_correlation`` takes the place of the score where p-values are made."""
-    return config.estimator.correlation in ("bicor", "kendall", "partial")
+    return config.estimator.correlation not in OF_MODES
 
 
 def mode_null(

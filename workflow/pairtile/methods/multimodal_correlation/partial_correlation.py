@@ -29,9 +29,6 @@ from pairtile.gpu.device import Device
 from pairtile.methods.multimodal_correlation.p_values import correlation_p_value
 from pairtile.statistics.shrinkage import DeviceArray, correlation_sums, standardised
 
-MIN_SHRINKAGE = 1e-3
-"""Genes that are copies of each other leave nothing to invert without some."""
-
 
 class NullSpread(NamedTuple):
     """Mean squares of partial correlations of unrelated genes: of the score itself, and of
@@ -99,11 +96,12 @@ class PartialCorrelations:
 
 
 def shrinkage(values: DeviceArray) -> float:
-    """lambda of standardised rows (rows, samples), at least ``MIN_SHRINKAGE``; 1 where there is
+    """lambda of standardised rows (rows, samples), at least 0.001; 1 where there is
     nothing to estimate."""
     correlation, products, alone = correlation_sums(values)
     if correlation <= 1e-12 * alone:
         return 1.0
     n = values.shape[1]
     variance = (products / n - correlation) / (n - 1)
-    return min(1.0, max(MIN_SHRINKAGE, variance / correlation))
+    # Genes that are copies of each other leave nothing to invert without some.
+    return min(1.0, max(1e-3, variance / correlation))

@@ -31,6 +31,7 @@ from pairtile.arrays import Float32Array, Float64Array, Int32Array, Int64Array, 
 from pairtile.gpu.device import Device
 from pairtile.methods.multimodal_correlation.bicor import bicor_of_pairs
 from pairtile.methods.multimodal_correlation.config import (
+    OF_MODES,
     MixtureEstimatorConfig,
     MultimodalCorrelationConfig,
 )
@@ -79,9 +80,6 @@ from pairtile.statistics.shrinkage import DeviceArray
 MIN_SAMPLES = 2
 """Fewer have no correlation."""
 
-MAX_ROWS = 1 << 15
-"""Rows of a strip: what the second dimension of a CUDA grid holds."""
-
 
 class PlainCorrelation:
     """Correlations of a table's genes, tile by tile."""
@@ -109,7 +107,7 @@ class PlainCorrelation:
         self._first_target = 0 if lagged is None else self.n_genes
         if lagged is not None:
             values = np.concatenate([values[:, samples] for samples in lagged])
-        if estimator.correlation not in ("pearson", "spearman"):
+        if estimator.correlation not in OF_MODES:
             estimator = estimator.model_copy(update={"outliers_before": False})
         self.partial = None
         if estimator.correlation == "partial":
@@ -151,7 +149,8 @@ class PlainCorrelation:
         columns = columns + self._first_target
         with self._blocks.held():
             self._genes.prepare(np.concatenate([rows, columns]))
-            height = min(MAX_ROWS, max(1, self._blocks.cells // max(1, len(columns))))
+            # The second dimension of a CUDA grid holds so many rows.
+            height = min(1 << 15, max(1, self._blocks.cells // max(1, len(columns))))
             if upper and self.estimator.correlation != "kendall":
                 # The first columns of a strip's last rows are computed and not used.
                 height = min(height, self._blocks.strip)

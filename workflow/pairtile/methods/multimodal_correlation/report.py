@@ -44,9 +44,6 @@ from pairtile.view.evidence import Samples, State, evidence_section, table_sampl
 
 message = messages_of(__package__)
 
-UNFINISHED = 0.05
-"""Share of fits that had not settled from which it is said."""
-
 SHARE_WARNED = 0.1
 """Share of a condition's edges with a sign of bias from which it is said."""
 
@@ -151,7 +148,7 @@ def _named(labels: list[tuple[str, int]]) -> str:
 def _of_fits(results: Results) -> Iterator[Message]:
     counts, kinc = results.counts, results.parameters.get("compatibility") == "kinc"
     fits, unfinished = counts.get("fits", 0), counts.get("fits_unfinished", 0)
-    if fits and unfinished > UNFINISHED * fits:
+    if fits and unfinished > 0.05 * fits:
         code = "kinc_fits_not_settled" if kinc else "fits_not_settled"
         yield message(code, share=unfinished / fits, fits=fits)
     if failed := counts.get("failed", 0):
@@ -290,9 +287,6 @@ def _label_network(found: ModeResults, condition: str, label: str) -> dict[str, 
 
 MAX_MODULES, MAX_MEMBERS = 100, 200
 
-FIRST_MEMBERS = 8
-"""Genes of a module that are named at once; the others open."""
-
 MIN_SHARE = 0.2
 """A module goes with a label that so many of its edges go with."""
 
@@ -308,7 +302,8 @@ def modules_section(results: Results, figures: list[CaptionedFigure]) -> PageSec
         template="section_mode_modules.html.j2",
         values={
             "modules": members.head(MAX_MODULES).to_dict(),
-            "first": FIRST_MEMBERS,
+            # Genes of a module that are named at once; the others open.
+            "first": 8,
             "most": MAX_MEMBERS,
             "total": len(members),
         },

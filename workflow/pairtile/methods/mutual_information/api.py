@@ -47,9 +47,6 @@ from pairtile.runtime.threads import in_threads
 from pairtile.splines.scorer import BsplineScorer, Weights
 from pairtile.splines.values import scaled
 
-WEIGHT_SHARE = 0.25
-"""Share of free memory that the weights of all columns may take; else they are made again."""
-
 BLOCK = 1 << 20
 """Values tested at a time, which bounds the memory for whole matrices."""
 
@@ -598,7 +595,8 @@ def _matrix(
     result = np.empty((space.rows, space.columns), dtype)
     all_weights = (z_rows.size + z_columns.size) * settings.bins * 8
 
-    @lru_cache(None if all_weights < WEIGHT_SHARE * device.free_bytes() else 2)
+    # Kept where those of all columns take little of the free memory; else they are made again.
+    @lru_cache(None if all_weights < 0.25 * device.free_bytes() else 2)
     def weights(of_rows: bool, begin: int, end: int) -> Weights:
         return scorer.weights((z_rows if of_rows else z_columns)[begin:end])
 

@@ -27,9 +27,6 @@ SETTINGS = ("score", "keep", "dpi", "estimator", "null")
 
 EDGE_COLUMNS = ("source", "target", "mi_bits")
 
-MIN_RELATIVE_SPREAD = 1e-6
-"""Standard deviations below this fraction of the root mean square are rounding errors: zero."""
-
 ArrayOrFrame = TypeVar("ArrayOrFrame", NDArray[np.float64], pd.DataFrame)
 
 
@@ -337,7 +334,8 @@ def _z(values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
     mean = np.nansum(values, axis=axis) / np.maximum(count, 1)
     squares = np.nansum((values - np.expand_dims(mean, axis)) ** 2, axis=axis)
     variance = squares / np.maximum(count, 1)
-    is_spread = variance > MIN_RELATIVE_SPREAD**2 * (variance + mean**2)
+    # A standard deviation below a millionth of the root mean square is a rounding error.
+    is_spread = variance > 1e-12 * (variance + mean**2)
     mean, sd = (np.expand_dims(a, axis) for a in (mean, np.sqrt(variance)))
     return (values - mean) / np.where(np.expand_dims(is_spread, axis), sd, np.inf)
 

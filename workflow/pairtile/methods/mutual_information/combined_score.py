@@ -37,9 +37,6 @@ from pairtile.statistics.shrinkage import DeviceArray
 MAX_SAMPLED = 1 << 16
 """Pairs among which ranks are taken."""
 
-TAIL_SHARE = 0.01
-"""Share of the sampled pairs to which the tail beyond them is fitted."""
-
 
 class RankScale(NamedTuple):
     """-ln(1 - rank) of a number among others.
@@ -61,7 +58,8 @@ class RankScale(NamedTuple):
         values, counts = np.unique(numbers, return_counts=True)
         below = np.cumsum(counts) - counts
         surprise = -np.log1p(-(below + 0.5 * counts) / n)
-        first = values[np.searchsorted(below + counts, (1.0 - TAIL_SHARE) * n)]
+        # The tail is fitted to the top hundredth of the sampled pairs.
+        first = values[np.searchsorted(below + counts, 0.99 * n)]
         excess = float((numbers[numbers > first] - first).mean()) if first < values[-1] else np.inf
         return cls(values, surprise, 1.0 / excess)
 

@@ -41,15 +41,6 @@ SCORING_STEPS = UsedBy("plan", "score", "network", "evaluate")
 """Steps that depend on what makes an edge: all but the preparation."""
 
 MAX_BOOTSTRAPS = 10_000
-SUBSAMPLE_FRACTION = 0.632
-"""Share of distinct samples in a bootstrap sample of the same size: 1 - 1/e."""
-
-
-MIN_SAMPLES_OF_MORE_BINS = 200
-FLOOR_SHARE = 0.01
-MAX_FLOOR_OF_5_BINS = 0.1
-"""Of ``estimator: auto``: raw values rank edges better from so many samples on, unless many of them
-lie at one value (zeros, a detection limit), which then is an outlier for all others."""
 
 AUTO_FDR = 0.05
 EDGES_PER_GENE = 2
@@ -123,11 +114,13 @@ class SplineEstimatorConfig(ConfigModel):
         floor_share : of the median gene, the share of the samples at its most common value.
         """
         bins, order, transform = self.bins, self.order, self.transform
-        many = n_samples >= MIN_SAMPLES_OF_MORE_BINS
+        # Raw values rank edges better from so many samples on, unless some of them lie at one value
+        # (zeros, a detection limit), which then is an outlier for all others.
+        many = n_samples >= 200
         if transform == "auto":
-            transform = "none" if many and floor_share <= FLOOR_SHARE else "rank"
+            transform = "none" if many and floor_share <= 0.01 else "rank"
         if bins == "auto":
-            few = 6 if many or floor_share > MAX_FLOOR_OF_5_BINS else 5
+            few = 6 if many or floor_share > 0.1 else 5
             fitting = 10 if many and transform == "none" else few
             bins = fitting if order == "auto" else max(fitting, order)
             order = order if order != "auto" else 3 if bins == 10 else 4
@@ -259,17 +252,12 @@ class BootstrapsConfig(ConfigModel):
 
     def resolve_auto(self) -> Mapping[str, object]:
         unsaid = self.resample == "subsample" and self.fraction is None
-        return {"fraction": SUBSAMPLE_FRACTION} if unsaid else {}
+        # Share of distinct samples in a bootstrap sample of the same size: 1 - 1/e.
+        return {"fraction": 0.632} if unsaid else {}
 
     def requirements(self) -> Iterator[Rule]:
         unused = self.resample == "bootstrap" and self.fraction is not None
         yield Rule(unused, "fraction", "null, or resample: subsample beside it")
-
-
-_BOOTSTRAPS_FORMS = (
-    f"an integer between 0 and {MAX_BOOTSTRAPS}, "
-    f"or a mapping with keys {join_list(tuple(BootstrapsConfig.model_fields), 'and')}"
-)
 
 
 def _number_of_bootstraps(value: object) -> object:
@@ -284,7 +272,10 @@ BootstrapsOrNumber = Annotated[
         _number_of_bootstraps,
         json_schema_input_type=Annotated[int, Field(ge=0, le=MAX_BOOTSTRAPS)] | BootstrapsConfig,
     ),
-    Expected(_BOOTSTRAPS_FORMS),
+    Expected(
+        f"an integer between 0 and {MAX_BOOTSTRAPS}, "
+        f"or a mapping with keys {join_list(tuple(BootstrapsConfig.model_fields), 'and')}"
+    ),
 ]
 
 

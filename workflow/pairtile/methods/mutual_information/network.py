@@ -43,18 +43,11 @@ from pairtile.runtime.threads import in_threads
 
 message = messages_of(__package__)
 
-SURE = 0.05
-"""How many unrelated pairs of the whole table are expected to have p-values as small as the pairs
-that come first in a network with a false discovery rate (Bonferroni)."""
-
 _PART = 1 << 18
 """Pairs that are worked on together, where there may be very many."""
 
 HELD_PAIRS = 1 << 25
 """Up to so many pairs, their p-values are held; of more they are computed where needed."""
-
-MAX_KEPT_SHARE = 0.2
-"""Share of the scored pairs that may be kept by significance without a warning."""
 
 
 class GeneAnalysis(Protocol):
@@ -218,9 +211,10 @@ def infer_network(
         **result.threshold,
     }
     share = chosen.significant / significance.n_tests
-    # A warning says what samples share, the annotations or that most genes share something.
+    # So many are kept by significance without a warning, or where another says what samples share,
+    # the annotations or that most genes share something.
     named = "explained" in analysis.state or analysis.state["shared_components"] > 0
-    if share > MAX_KEPT_SHARE and keep.p_bound > 0.0 and keep.rule != "all" and not named:
+    if share > 0.2 and keep.p_bound > 0.0 and keep.rule != "all" and not named:
         result.messages.append(
             message(
                 "most_pairs_pass",
@@ -454,7 +448,9 @@ def build_network(
     del table, backward
     p = significance.p(rows)
     if fdr is not None:
-        unsure = (p > SURE / significance.n_tests)[edges["pair"]]
+        # First come pairs with p-values that 0.05 unrelated pairs of the table are expected to have
+        # (Bonferroni).
+        unsure = (p > 0.05 / significance.n_tests)[edges["pair"]]
         edges = edges.iloc[np.argsort(unsure, kind="stable")].reset_index(drop=True)
     place = edges.pop("pair").to_numpy()
     pair = rows[place]

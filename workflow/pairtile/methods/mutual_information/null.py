@@ -44,19 +44,8 @@ if TYPE_CHECKING:
 RESOLVED = 10
 """Exceedances needed for an empirical p-value; below, the tail is extrapolated."""
 
-RESOLVED_SHIFTS = 100
-"""The same of genes that are shifted along their series: shifts by nearly as much give nearly the
-same score, and a course has few that differ. With 10, 8 % of tables of unrelated genes in one
-course of 100 samples had an edge at fdr 0.05, with 100 4.5 % (autocorrelation 0.8, 200 tables)."""
-
 TAIL_SHARE = 0.01
 """Share of the null to which the log-linear tail is fitted."""
-
-MISSING_ROUNDS = 10
-"""Of fitting effects to rows with missing values."""
-
-STATISTIC_BYTES = 12
-"""Of each draw of a null: the statistic itself, joined with the others, and sorted."""
 
 
 def permutations_needed(permutations: int | str, keep: KeepGenePairs, n_pairs: int) -> int:
@@ -71,7 +60,8 @@ def drawn_bytes(draws: int, samples: int, nulls: int, of_value: int) -> int:
     bytes for each value of the columns' weights, and the statistics of ``nulls`` pairs of gene
     classes."""
     side = math.isqrt(draws) + 1
-    return (16 + of_value) * samples * side + (STATISTIC_BYTES + 4 * (nulls - 1)) * draws
+    # Of each draw 12 bytes: the statistic itself, joined with the others, and sorted.
+    return (16 + of_value) * samples * side + (12 + 4 * (nulls - 1)) * draws
 
 
 class Tail(NamedTuple):
@@ -329,7 +319,10 @@ def draw_null(
             for drawn, pair in zip(statistics, pairs_of_classes, strict=True)
         ]
     shifts = design.courses is None and design.shifted.any()
-    of_shifts = min(RESOLVED_SHIFTS, max(RESOLVED, int(TAIL_SHARE * draws)))
+    # Shifts by nearly as much give nearly the same score, and a course has few that differ. With 10
+    # exceedances, 8 % of tables of unrelated genes in one course of 100 samples had an edge at fdr
+    # 0.05, with 100 4.5 % (autocorrelation 0.8, 200 tables).
+    of_shifts = min(100, max(RESOLVED, int(TAIL_SHARE * draws)))
     return Null(statistics, classes, of_shifts if shifts else RESOLVED).arrays()
 
 
@@ -340,7 +333,7 @@ def _without(rows: Float64Array, removed: Float64Array) -> Float64Array:
     missing = np.isnan(rows)
     filled = _filled(rows)
     # A missing value counts as what is fitted to it, which a few rounds settle.
-    for _ in range(MISSING_ROUNDS if missing.any() else 1):
+    for _ in range(10 if missing.any() else 1):
         fitted = filled.mean(axis=1, keepdims=True) + (filled @ basis) @ basis.T
         filled = np.where(missing, fitted, rows)
     return np.asarray(rows - fitted)

@@ -31,15 +31,6 @@ message = messages_of(__package__)
 ENTROPY_SPREAD_BITS = 0.1
 """Genes whose entropies (5th to 95th percentile) lie within this share one null."""
 
-OBSERVED_SPREAD = 0.05
-"""Likewise for the share of samples in which genes are observed."""
-
-AUTOCORRELATION_SPREAD = 0.3
-"""Likewise for autocorrelation, where samples are shifted."""
-
-COURSE_SPREAD = 0.3
-"""Likewise for how far genes follow the course that series have in common."""
-
 MAX_CLASSES = 4
 
 
@@ -141,13 +132,14 @@ def _classes_of(state: SplineArrays, design: NullDesign, genes: slice) -> NDArra
     """``null_classes`` of some genes among themselves."""
     entropy = state["entropy_bits"][genes]
     varied = entropy > 0.0
+    # What genes may differ in, and the spread within which they share one null.
     criteria = [(entropy, ENTROPY_SPREAD_BITS)]
     if "observed" in state:
-        criteria.append((np.asarray(state["observed"][genes], dtype=np.float64), OBSERVED_SPREAD))
+        criteria.append((np.asarray(state["observed"][genes], dtype=np.float64), 0.05))
     if design.kind in ("circular_shift", "courses") and "autocorrelation" in state:
-        criteria.append((np.asarray(state["autocorrelation"][genes]), AUTOCORRELATION_SPREAD))
+        criteria.append((np.asarray(state["autocorrelation"][genes]), 0.3))
     if design.kind == "courses":
-        criteria.append((np.asarray(state["course_strength"][genes]), COURSE_SPREAD))
+        criteria.append((np.asarray(state["course_strength"][genes]), 0.3))
     active = [c for c in criteria if quantile_classes(c[0], varied, c[1], 2).any()]
     most = MAX_CLASSES if len(active) < 2 else 2
     number = np.zeros(entropy.size, dtype=np.int64)

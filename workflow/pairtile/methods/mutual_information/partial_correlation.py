@@ -35,9 +35,6 @@ from pairtile.methods.mutual_information.arrays import SplineArrays
 from pairtile.runtime.threads import in_threads
 from pairtile.statistics.shrinkage import DeviceArray, correlation_sums, standardised
 
-MIN_SHRINKAGE = 1e-3
-"""Regulators that are copies of each other leave nothing to invert without some."""
-
 _BLOCK = 1024
 """Genes that are fitted together."""
 
@@ -195,14 +192,15 @@ def fit_bytes(regulators: int, samples: int) -> int:
 
 def shrinkage(values: DeviceArray) -> float:
     """Intensity with which to shrink the correlations of standardised rows, to mean square error
-    least (Schäfer & Strimmer 2005, section 2.3): at least ``MIN_SHRINKAGE``, 1 where there is
+    least (Schäfer & Strimmer 2005, section 2.3): at least 0.001, 1 where there is
     nothing to estimate."""
     n = values.shape[1]
     correlation, products, alone = correlation_sums(values)
     if correlation <= 1e-12 * alone:
         return 1.0
     variance = n / (n - 1) ** 3 * (products - n * correlation)
-    return min(1.0, max(MIN_SHRINKAGE, variance / correlation))
+    # Regulators that are copies of each other leave nothing to invert without some.
+    return min(1.0, max(1e-3, variance / correlation))
 
 
 def _inverse(

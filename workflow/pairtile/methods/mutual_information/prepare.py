@@ -36,11 +36,6 @@ from pairtile.statistics.dependence import MAX_GENES, evenly_spaced
 
 message = messages_of(__package__)
 
-SAMPLES_PER_BIN = 10
-MAX_BINS_UNWARNED = 6
-"""More bins than this need SAMPLES_PER_BIN samples each, or a warning is given (docs/quality.md
-compares bins)."""
-
 _BLOCK_VALUES = 1 << 24
 """Values that are ranked and scaled together, by all cores."""
 
@@ -230,7 +225,7 @@ def floor_share(values: NDArray[np.float64]) -> float:
 def few_samples_warnings(config: MutualInformationConfig, n_samples: int) -> list[Message]:
     """Too few samples for the bins."""
     bins, _ = config.estimator.bins_order
-    if bins <= MAX_BINS_UNWARNED or n_samples >= SAMPLES_PER_BIN * bins:
+    if bins <= 6 or n_samples >= 10 * bins:  # docs/quality.md compares bins
         return []
     return [message("few_samples_for_bins", samples=n_samples, bins=bins)]
 

@@ -14,10 +14,6 @@ from pairtile.splines.bspline import bspline_weights, dense_weights
 from pairtile.splines.scorer import SplineSettings
 from pairtile.statistics.dependence import evenly_spaced
 
-MAX_GENES = 50
-MAX_LENGTH = 2000
-"""More are not looked at: genes of a class, samples of a series."""
-
 
 def loss_by_joins(
     z: NDArray[np.float64],
@@ -41,7 +37,7 @@ def loss_by_joins(
     """
     number = int(classes.max(initial=0)) + 1
     members = [np.flatnonzero(design.groups == g) for g in np.flatnonzero(design.shifted)]
-    members = [here[:MAX_LENGTH] for here in members]
+    members = [here[:2000] for here in members]  # more samples of a series are not looked at
     kernels = np.stack(
         [
             _kernel(z, np.flatnonzero(varied & (classes == c)), members, settings)
@@ -80,7 +76,7 @@ def _kernel(
     """Mean of k over genes by the lag within series; 0 from the first lag on where it is none."""
     longest = max(here.size for here in members)
     sums, pairs = np.zeros(longest), np.zeros(longest)
-    z = z[genes[evenly_spaced(genes.size, MAX_GENES)]]
+    z = z[genes[evenly_spaced(genes.size, 50)]]
     first, weights = bspline_weights(z, settings.bins, settings.order, settings.knots)
     dense, observed = dense_weights(first, weights, settings.bins), (first >= 0)[..., None]
     p = dense.sum(axis=1, keepdims=True) / np.maximum(observed.sum(axis=1, keepdims=True), 1)

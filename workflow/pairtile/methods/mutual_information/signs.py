@@ -15,9 +15,6 @@ from numpy.typing import NDArray
 
 from pairtile.statistics.ranks import spearman
 
-MONOTONIC_SHARE = 0.5
-"""Share of the mutual information that rank correlation must explain."""
-
 
 def modes(
     rho: NDArray[np.float64], mi_bits: NDArray[np.floating], null_bits: NDArray[np.float64]
@@ -28,7 +25,8 @@ def modes(
     """
     r = 2.0 * np.sin(np.pi * np.clip(np.nan_to_num(rho), -1.0, 1.0) / 6.0)  # Pearson 1907
     explained = -0.5 * np.log2(np.maximum(1.0 - r * r, 1e-12))
-    monotonic = explained >= MONOTONIC_SHARE * (mi_bits - null_bits)
+    # At least half of the mutual information is explained by rank correlation.
+    monotonic = explained >= 0.5 * (mi_bits - null_bits)
     code = np.where(monotonic, (rho < 0.0).astype(np.int8), 2)
     code[np.isnan(rho)] = 3
     names = np.array(["activation", "repression", "non-monotonic", None], dtype=object)

@@ -20,9 +20,6 @@ from pairtile.splines.scorer import BsplineScorer
 HISTOGRAM_BINS = 2048
 """Bins of the score histogram, from 0 to log2(bins) bits."""
 
-BLOCK_ROWS = 64
-"""First variables that are scored together, with all partners that any of them has."""
-
 
 @dataclass(frozen=True)
 class ScoredTile:
@@ -126,7 +123,8 @@ def score_listed(
     bits = np.empty(i.size)
     n_samples = np.full(i.size, z.shape[1], dtype=np.int32)
     to_host = scorer.device.to_host
-    block = i // BLOCK_ROWS
+    # First variables that are scored together, with all partners that any of them has.
+    block = i // 64
     for number in np.unique(block):
         here = np.flatnonzero(block == number)
         firsts, at = np.unique(i[here], return_inverse=True)

@@ -56,8 +56,6 @@ from pairtile.methods.predictor_pairs.transfer_score import TransferEntropy
 
 message = messages_of(__package__)
 
-HISTOGRAM_BINS = 200
-
 
 class PredictorPairs(CandidateMerge, PredictorLevels):
     """Exhaustive search for the predictor sets of every target, with a searched null."""
@@ -216,7 +214,7 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
         targets = np.bincount(of_target[of_target >= 0], minlength=classes)
         share = (targets / np.maximum(np.bincount(of_draw, minlength=classes), 1))[of_draw]
         top = max(float(scores.max(initial=0.0)), 1e-3)
-        bins = np.linspace(0.0, top, HISTOGRAM_BINS + 1)
+        bins = np.linspace(0.0, top, 201)
         return network.arrays | {
             "edges": bins,
             "counts": np.histogram(scores[real], bins=bins)[0],

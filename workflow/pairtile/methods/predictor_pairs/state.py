@@ -47,11 +47,6 @@ DRIFTING = 0.4
 ones in a short course, half of all random walks, all that follow a trend."""
 
 
-ORDERS = 100
-"""``permutations: auto`` of transfer entropy: orders of the sources' samples, which all pairs
-share."""
-
-
 def search_input(
     config: PredictorPairsConfig, prepared: PreparedPredictors, seed: int
 ) -> PreparedInput[PredictorArrays]:
@@ -237,7 +232,8 @@ def _null_targets(
 def source_orders(choice: NullChoice, most_lag: int, seed: int) -> tuple[np.ndarray, list[Message]]:
     """Orders of the sources' samples, for targets that stay as they are: int32 (draws,
     transitions); and what is said of them."""
-    number = ORDERS if choice.number is None else choice.number
+    # With ``permutations: auto``, so many orders of the sources' samples, which all pairs share.
+    number = 100 if choice.number is None else choice.number
     orders: np.ndarray
     every: np.ndarray = np.arange(choice.series.size, dtype=np.int32)[None]
     if choice.kind == "circular_shift":

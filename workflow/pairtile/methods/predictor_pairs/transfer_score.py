@@ -43,9 +43,6 @@ message = messages_of(__package__)
 NULL_DRAWS = 2_000_000
 """Draws of the null, of all targets together."""
 
-MAX_NULL_SOURCES = 200
-"""Sources in each order of the null: so many need little memory."""
-
 STORED_BY_CHANCE = 2_000_000
 """Pairs that chunks write, were all of them unrelated: all, or those with the smallest p-values."""
 
@@ -177,7 +174,8 @@ class TransferEntropy(NullStage, Estimator[PredictorPairsConfig, TransferArrays]
         candidates, targets = np.asarray(self.state["predictors"]), self.state["targets"]
         orders = self.state["null_orders"]
         each = NULL_DRAWS // max(len(orders) * targets.size, 1)
-        each = min(max(each, 1), MAX_NULL_SOURCES, candidates.size)
+        # So many sources in each order of the null need little memory.
+        each = min(max(each, 1), 200, candidates.size)
         # Each order has sources of its own, keyed on its number alone.
         drawn = [
             np.random.default_rng([seed, 0x7472616E, draw]).permutation(candidates)[:each]

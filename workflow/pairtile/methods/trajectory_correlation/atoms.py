@@ -26,10 +26,6 @@ CALCIUM = ("CA", "CAL", "CA2+")
 
 NO_CHAIN = {"", "SYSTEM"}
 _PLACE = ["segids", "chainIDs", "resids", "icodes"]
-_ASKS_FOR_IONS = re.compile(r"\b(resname|element|type|index|bynum|id)\b")
-# Segments of GROMACS' .tpr files: "seg_0_Protein_chain_A" is A.
-_GROMACS_SEGMENT = re.compile(r"^seg_\d+_(?:(?:Protein|DNA|RNA|Other)(?:_chain)?_?)?(\w*)$")
-_C_ALPHAS = re.compile(r"\bname\s[^()]*\bCA\b")
 
 
 def texts(group: AtomGroup | ResidueGroup, attribute: str) -> list[str]:
@@ -66,8 +62,10 @@ def calcium_ions(universe: Universe, atoms: Int64Array, selection: str) -> Int64
     speaks of no residue or element, or (an empty one) all atoms are called CA."""
     group = universe.atoms[atoms]
     names = texts(group, "names")
-    means_alphas = _C_ALPHAS.search(selection) if selection else set(names) == {"CA"}
-    if not means_alphas or _ASKS_FOR_IONS.search(selection):
+    means_alphas = (
+        re.search(r"\bname\s[^()]*\bCA\b", selection) if selection else set(names) == {"CA"}
+    )
+    if not means_alphas or re.search(r"\b(resname|element|type|index|bynum|id)\b", selection):
         return atoms[:0]
     residue = np.char.upper(np.array(texts(group, "resnames"), dtype=np.str_))
     element = np.char.upper(np.array(texts(group, "elements"), dtype=np.str_))
@@ -103,7 +101,9 @@ def chain_names(group: ResidueGroup) -> list[str]:
     if hasattr(group.atoms, "chainIDs"):
         found = [str(residue.atoms.chainIDs[0]).strip() for residue in group]
     segments = texts(group, "segids")
-    short = {name: (_GROMACS_SEGMENT.match(name) or [name, name])[1] for name in segments}
+    # Segments of GROMACS' .tpr files: "seg_0_Protein_chain_A" is A.
+    prefix = r"^seg_\d+_(?:(?:Protein|DNA|RNA|Other)(?:_chain)?_?)?(?=\w*$)"
+    short = {name: re.sub(prefix, "", name) for name in segments}
     if len(set(short.values())) == len(short):  # they tell the segments apart
         segments = [short[name] for name in segments]
     named = np.array(

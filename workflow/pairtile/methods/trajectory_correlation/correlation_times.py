@@ -98,10 +98,6 @@ def _lagged_products(values: NDArray[np.float64]) -> NDArray[np.float64]:
 # Surrogates do not show it, for a shifted drift is as slow but breaks in the middle.
 
 
-LEVEL = 0.05
-"""False discovery rate at which variables are said to drift."""
-
-
 def half_shifts(
     series: NDArray[np.floating], *, cyclic: bool = False
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -159,11 +155,11 @@ def least_p_values(
 
 
 def drifting(p_values: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which variables drift, at a false discovery rate of ``LEVEL`` (Benjamini and Hochberg).
+    """Which variables drift, at a false discovery rate of 0.05 (Benjamini and Hochberg).
 
     p_values : float64 (variables,), NaN where not tested. Returns bool (variables,).
     """
-    return known_q_values(p_values) <= LEVEL
+    return known_q_values(p_values) <= 0.05
 
 
 def _test(

@@ -291,9 +291,6 @@ def finite_sample_bias(d: int, n_frames: int) -> NDArray[np.float64]:
 # --- B-splines ------------------------------------------------------------------------------------
 
 
-JOINT_BYTES = 16 << 20
-"""Joint tables of angles that are made at a time on the CPU: what its caches hold."""
-
 KEPT_BLOCKS = 4
 """Weights of the last few blocks are kept."""
 
@@ -320,7 +317,8 @@ class SplinePairs(PairBlocks):
             bins = self.settings.n_bins
             nats = np.empty((len(x), len(y)))
             columns = y.reshape(len(y) * bins, -1).T
-            size = max(1, JOINT_BYTES // (bins * bins * 8 * max(1, len(y))))
+            # As many joint tables as the caches of a CPU hold.
+            size = max(1, (16 << 20) // (bins * bins * 8 * max(1, len(y))))
             for begin in range(0, len(x), size):
                 part = x[begin : begin + size]
                 joint = part.reshape(len(part) * bins, -1) @ columns

@@ -31,9 +31,6 @@ from pairtile.runtime.threads import in_threads
 HISTOGRAM_BINS = 200
 """Of correlations, from 0 (of a signed correlation, from -1) to 1."""
 
-COUNTED_PARTS = 64
-"""Parts of a block whose correlations are counted by themselves, at most by so many threads."""
-
 HALVES = ("correlation_half_1", "correlation_half_2")
 """Columns of the two halves of the data, which show whether communities are found again."""
 
@@ -253,7 +250,8 @@ class MotionScores:
             if len(each) > 1
         ]
         normal = SurrogateMoments(self.normal(observed))
-        counts = np.zeros((COUNTED_PARTS, HISTOGRAM_BINS), dtype=np.int64)
+        # Parts of a block that are counted by themselves, at most by so many threads.
+        counts = np.zeros((64, HISTOGRAM_BINS), dtype=np.int64)
         own_sums = [np.zeros_like(observed) for _ in each]
         for number in range(self.n_surrogates):
             parts = [

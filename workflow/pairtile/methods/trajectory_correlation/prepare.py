@@ -57,8 +57,6 @@ from pairtile.methods.trajectory_correlation.variables import (
 from pairtile.runtime.record import Progress, say_done
 
 message = messages_of(__package__)
-_CORE_FRAMES = 200
-_CORE_VALUES = 1 << 23
 
 
 def prepare_trajectory(
@@ -207,7 +205,8 @@ class _Preparation:
         if self.config.fit not in (DEFAULT_FIT, "least_moving"):
             return atoms
         runs = self.input.runs
-        n_frames = min(_CORE_FRAMES, max(20, _CORE_VALUES // (3 * atoms.size)))
+        # Some million coordinates are enough, in 20 to 200 frames.
+        n_frames = int(np.clip((1 << 23) // (3 * atoms.size), 20, 200))
         step = max(1, sum(len(run.frames) for run in runs) // n_frames)
         parts = [part for run in runs for part, _ in self._blocks(run, atoms, run.frames[::step])]
         frames = np.concatenate(parts)

@@ -49,10 +49,6 @@ N_NAMED = 3
 FAR = 5
 """Residues so many apart in the chain, or more, are no neighbours."""
 
-MIN_CORRELATION_TIMES = 20
-"""Correlation times that a trajectory should at least be long: one of fewer has seen each motion a
-handful of times."""
-
 
 def numbers(results: Results) -> dict[str, object]:
     """What ``text.md.j2`` shows: of pairs, communities, paths, chance, time and another state."""
@@ -157,7 +153,8 @@ def warnings(results: Results) -> Iterator[Message]:
     if replicas == 1 and few and parameters.get("ensemble") is not True:
         yield message("one_trajectory")
     frames = results.counts.get("frames", 0) / replicas
-    if frames and frames < MIN_CORRELATION_TIMES * tau:
+    # A trajectory of fewer correlation times has seen each motion a handful of times.
+    if frames and frames < 20 * tau:
         yield message("short_trajectory", times=frames / tau, frames=frames, tau=tau)
     moving = variables in ("positions", "coordinates", "displacements")
     if moving and parameters.get("fit") is False:
@@ -271,9 +268,6 @@ def community_grouping(results: Results, names: pd.Index[str]) -> Grouping | Non
 # --- another state --------------------------------------------------------------------------------
 
 
-MAX_ROWS = 100
-"""Of each table of the page."""
-
 STATE_TABLES = {
     "difference_network.tsv": ("pairs", "VALUE_z"),
     "difference_residues.tsv": ("fluctuation", "z"),
@@ -321,7 +315,7 @@ def states_section(results: Results, pictures: list[CaptionedFigure]) -> PageSec
                         *(results.text.column(c, file) for c in sure),
                     ],
                     "names": len(names),
-                    "rows": table_cells(chosen[columns].head(MAX_ROWS)),
+                    "rows": table_cells(chosen[columns].head(100)),
                 }
             )
     return PageSection(

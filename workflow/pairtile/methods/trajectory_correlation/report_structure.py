@@ -30,9 +30,6 @@ VALUES = (
 )
 """Columns of residues.tsv to colour by."""
 
-TAILS = (2.0, 98.0)
-"""Percentiles that get the first and the last colour: one loose end would take the scale."""
-
 _BACKBONE = frozenset({"N", "CA", "C", "O"})
 
 
@@ -110,7 +107,8 @@ def colourings(
             continue
         values = table[column].groupby(of_residue).mean().reindex(keys)
         if values.notna().any():
-            low, high = np.nanpercentile(values, TAILS)
+            # Values beyond get the first and the last colour: one loose end would take the scale.
+            low, high = np.nanpercentile(values, (2.0, 98.0))
             unit = {"sd": " (Å)" * positions, "correlation_time": " (frames)"}.get(column, "")
             yield {
                 "title": results.text.column(column, "residues.tsv") + unit,

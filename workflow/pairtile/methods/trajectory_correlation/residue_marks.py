@@ -20,7 +20,6 @@ from pairtile.report.style import BLUE, GREEN, GREY, INK, ORANGE, PALE, PINK, SK
 COLOURS = (BLUE, ORANGE, GREEN, YELLOW, PINK, SKY, "#882255", "#999933", "#44AA99", "#7f7f7f")
 """Of domains, in their order; then they come again."""
 
-MAX_NAMED = 8
 MAX_NAME = 18
 MAX_TICKS = 8
 ALL_NAMES = 24
@@ -29,7 +28,6 @@ ALL_NAMES = 24
 Side = Literal["x", "y"]
 SIDES: tuple[Side, Side] = ("x", "y")
 _HEIGHTS = {"H": (0.0, 1.0, INK), "E": (0.25, 0.5, GREY)}
-_WIDTH = 0.026  # of the axes
 
 
 @dataclass(frozen=True)
@@ -115,7 +113,7 @@ class ResidueMarks:
         return "" if len(self) <= ALL_NAMES else "variable"
 
     def draw_strips(
-        self, axes: Axes, side: Side, communities: Sequence[int] = (), width: float = _WIDTH
+        self, axes: Axes, side: Side, communities: Sequence[int] = (), width: float = 0.026
     ) -> None:
         """Strips beside the axes, above (``x``) or at the right (``y``), from inside outwards:
         secondary structure, domains, communities (with their numbers). ``width``: of the axes."""
@@ -165,7 +163,7 @@ class ResidueMarks:
         found = [
             Patch(color=colour, label=shortened(name, MAX_NAME))
             for name, colour in self.domain_colours.items()
-        ][:MAX_NAMED]
+        ][:8]
         for state, (_, _, colour) in _HEIGHTS.items():
             if state in self.secondary_structure:
                 found.append(Patch(color=colour, label={"H": "helix", "E": "strand"}[state]))

@@ -420,12 +420,6 @@ IN_CONTACT, IN_CONTACT_ELSE = {"gaussian": 6.0, "dcc": 6.0, "ksg": 2.5}, 10.0
 """Times longer that an estimate takes where only pairs in contact are scored: variables are made
 ready for few pairs each, and a matrix product of a whole block would be mostly in vain."""
 
-OVERHEAD_IN_CONTACT = 1e-6
-
-TILE_BYTES = {"gaussian": 1 << 28, "dcc": 1 << 28}
-TILE_BYTES_ELSE = 1 << 25
-"""Series of the variables along the side of a tile: enough work for a GPU, few enough to keep."""
-
 SMALLEST_TILE, LARGEST_TILE = 32, 1024
 MAX_KSG_TILE = 64
 """A tile of 801 frames with 20 surrogates takes a core a minute or two; one of four times the side
@@ -453,7 +447,8 @@ def tile_edge(kind: str, d: int, frames: int) -> int:
 
     kind : of the estimator. d : coordinates of a variable. frames : of the longest replica.
     """
-    room = TILE_BYTES.get(kind, TILE_BYTES_ELSE) // (8 * d * frames)
+    # Bytes of the series along a side: enough work for a GPU, few enough to keep.
+    room = (1 << (28 if kind in ("gaussian", "dcc") else 25)) // (8 * d * frames)
     largest = MAX_KSG_TILE if kind == "ksg" else LARGEST_TILE
     return 1 << (min(max(room, SMALLEST_TILE), largest).bit_length() - 1)
 
@@ -469,7 +464,7 @@ def pairs_per_second(
     )
     if "only_contacts" in state:
         seconds *= IN_CONTACT.get(config.estimator.kind, IN_CONTACT_ELSE)
-        seconds += OVERHEAD_IN_CONTACT
+        seconds += 1e-6  # of each pair, whatever the series
     seconds *= 1 + config.estimator.surrogates
     if config.estimator.surrogates and halves_of(state) is not None:
         half = int(state["series"].shape[2]) // 2

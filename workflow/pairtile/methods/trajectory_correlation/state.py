@@ -48,7 +48,6 @@ MIN_EFFECTIVE_FRAMES = 50.0
 
 MIN_SURROGATES = 20
 
-_MODELS = re.compile(r"\.(pdb|ent|cif|mmcif)(\.gz)?$", re.IGNORECASE)
 _NMR = re.compile(r"^(EXPDTA\b|_exptl\.method\b|\S+\s+')[^\n]*\bNMR\b")
 
 MAX_REPEATED = 0.1
@@ -138,7 +137,8 @@ def is_ensemble(
     if config.ensemble != "auto":
         return config.ensemble
     files = files_of(config)
-    if not files or not all(_MODELS.search(file) for file in files):
+    models = r"\.(pdb|ent|cif|mmcif)(\.gz)?$"
+    if not files or not all(re.search(models, file, re.IGNORECASE) for file in files):
         return False
     return all(map(_says_nmr, files)) or not any(map(successive_are_near, replicas))
 

@@ -35,7 +35,6 @@ HEX_NEITHER = "#bebebe"
 
 _NOT_IN_PDB, _NO_ICODE = re.compile("[^ -~]"), re.compile("[^0-9A-Za-z]")
 _CHAINS = string.ascii_uppercase + string.ascii_lowercase + string.digits
-_MAX_OCCUPANCY = 999  # what the column of occupancies holds
 _MAX_DISTANCE = 999.0  # Angstrom
 _THIN, _THICK = 0.08, 0.5  # Angstrom
 
@@ -223,7 +222,7 @@ def write_structure_pdb(
     letters = chain_letters(structure)
     value = np.nan_to_num(np.asarray(values, dtype=np.float64))
     community = np.asarray(communities, dtype=np.int64)
-    community = np.where(community > _MAX_OCCUPANCY, 0, community)
+    community = np.where(community > 999, 0, community)  # what the column of occupancies holds
     remarks = [
         f"B-FACTOR: {meaning}",
         "OCCUPANCY: COMMUNITY, 0 FOR NONE",

@@ -70,9 +70,6 @@ MAX_SEED_ATOMS = 500
 MIN_CORE_ATOMS, MIN_CORE_SHARE = 20, 0.2
 """A smaller core does not say where the whole is."""
 
-DCC_CHANGE = 0.1
-"""Change of a pair's DCC that counts as one."""
-
 
 def least_moving(frames: Float64Array) -> BoolArray:
     """The atoms that form a core which is rigid beside the rest; all where there is none.
@@ -124,7 +121,7 @@ def least_moving(frames: Float64Array) -> BoolArray:
 
 
 def changed_pairs(frames: Float64Array, first: BoolArray, second: BoolArray) -> float:
-    """Share of the pairs whose DCC changes by more than ``DCC_CHANGE`` between two superpositions.
+    """Share of the pairs whose DCC changes by more than 0.1 between two superpositions.
 
     ``frames``: (frames, atoms, 3). ``first``, ``second``: the atoms to superpose by.
     """
@@ -139,7 +136,7 @@ def changed_pairs(frames: Float64Array, first: BoolArray, second: BoolArray) -> 
         sizes = np.sqrt(np.outer(products.diagonal(), products.diagonal()))
         found.append(np.divide(products, sizes, out=np.zeros_like(products), where=sizes > 0.0))
     changes = np.abs(found[0] - found[1])[np.triu_indices(some.size, 1)]
-    return float((changes > DCC_CHANGE).mean())
+    return float((changes > 0.1).mean())
 
 
 def moves(frames: Float64Array, fit: Int64Array) -> Float64Array:

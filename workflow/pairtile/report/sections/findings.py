@@ -61,7 +61,9 @@ def first_screen(
         title="What was found",
         template="section_findings.html.j2",
         values={
-            "severe": [_SENTENCE.split(said["text"])[0] for said in _severe(summary)],
+            "severe": [
+                re.split("(?<=[.:]) (?=[A-Z])", said["text"])[0] for said in _severe(summary)
+            ],
             "n_warnings": len(summary.get("warnings") or ()),
             "above": above,
             "headings": headings,
@@ -89,7 +91,6 @@ def answer_picture(results: Results, pictures: list[CaptionedFigure]) -> list[Ca
 
 Summary: TypeAlias = Mapping[str, Any]
 """What ``summary.json`` holds."""
-_SENTENCE = re.compile(r"(?<=[.:]) (?=[A-Z])")
 
 
 def _severe(summary: Summary) -> list[Mapping[str, str]]:

@@ -17,9 +17,6 @@ SCRATCH_BYTES = 1 << 28
 THREADS = 64
 """Of a block: few, so that some thousand rows reach every multiprocessor."""
 
-SAMPLE_BYTES = 16
-"""Of it, for each sample of a row: two numbers of samples and a rank."""
-
 
 class RowsOnGpu:
     """The values of a data set on the GPU.
@@ -73,7 +70,8 @@ class RowsOnGpu:
         chosen, by_group, start, group, step = (
             xp.asarray(array, dtype=np.int32) for array in (samples, *exchange)
         )
-        of_a_row = SAMPLE_BYTES * n_samples + 4 * n_groups
+        # For each sample of a row: two numbers of samples and a rank.
+        of_a_row = 16 * n_samples + 4 * n_groups
         rows = max(1, min(number, SCRATCH_BYTES // of_a_row))
         permuted, picked = (xp.empty((n_samples, rows), dtype=np.int32) for _ in range(2))
         place = xp.empty((n_groups, rows), dtype=np.int32)
