@@ -15,13 +15,13 @@ PACKAGE = ROOT / "workflow/pairtile"
 # go down. Write the new one when there are fewer.
 MAX_PACKAGE = 44876
 CORE = ("engine", "declare", "config", "io", "preprocess", "report", "steps", "runtime", "api")
-MAX_CORE = 13289
+MAX_CORE = 13285
 MAX_OF_METHODS = {  # without their kernels
     "mirna_targets": 4859,
     "multimodal_correlation": 3767,
     "mutual_information": 2653,
     "predictor_pairs": 2854,
-    "trajectory_correlation": 5286,
+    "trajectory_correlation": 5278,
 }
 
 # These, too, only ever go down.
