@@ -50,6 +50,10 @@ ones in a short course, 35 to 60 % of random walks, all that follow a trend."""
 # that are the whole table have a half.
 MAX_RELATED = 1 / 3
 
+# Least ``Spread.shape`` of samples that are alike where no factor is strong: relatives and pools have
+# 1.1 to 2, networks that hardly leave unrelated pairs up to 1.
+MIN_SHAPE_ALIKE = 1.0
+
 # Share of pairs with p <= 0.05 from which it is said that genes are too few to tell why.
 MAX_PASSING = 0.1
 
@@ -116,8 +120,9 @@ def dependence_arrays(
     spread = factors.spread
     arrays["correlation_width"] = np.array([max(spread.width, 1.0)])
     if factors.strong and spread.wide and "hidden_factors" not in stated:
-        found = replace(found, factors=len(factors.shares), factor_share=factors.share)
-    elif spread.wide and spread.passing < MAX_RELATED:
+        number, share, of_genes = len(factors.shares), factors.share, factors.of_genes
+        found = replace(found, factors=number, factor_share=share, of_genes=of_genes)
+    elif spread.wide and spread.shape >= MIN_SHAPE_ALIKE and spread.passing < MAX_RELATED:
         found = replace(found, alike=spread.unrelated)
     elif len(values) < MIN_GENES and spread.passing > MAX_PASSING:
         found = replace(found, unknown=spread.passing)

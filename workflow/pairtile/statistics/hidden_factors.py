@@ -37,6 +37,10 @@ MIN_GAIN = 0.1
 """Least excess of the mean squared correlation over that of unrelated genes, in units of it, that
 factors which matter make: with 0.1 more, 6 % of unrelated pairs have p <= 0.05."""
 
+MIN_ALIKE = 0.2
+"""Least correlation of how strongly a factor holds a gene and its neighbours, from which genes may
+make it: 0.2 to 0.5 in networks of hubs, 0 on average where samples do."""
+
 MAX_SAMPLES = 1000
 """Enough to warn of factors."""
 
@@ -101,6 +105,8 @@ class HiddenFactors:
         unrelated genes.
     broad : whether one of them loads on enough genes to be none of a module.
     spread : of the correlations of all genes.
+    of_genes : whether genes that go together beside the factors are held alike by them: effects
+        of a gene spread along its network, those of samples have nothing to do with it.
     """
 
     scores: Float64Array
@@ -111,6 +117,7 @@ class HiddenFactors:
     gain: float
     broad: bool
     spread: Spread
+    of_genes: bool
 
     @property
     def strong(self) -> bool:
@@ -212,6 +219,7 @@ def find_hidden_factors(
     rest = scored - (scored @ inverse) @ scores
     before = orthonormal(np.empty((n_samples, 0)) if removed is None else removed)
     now, left = (Left.of_rows(scored, basis) for basis in (before, orthonormal(scores.T, before)))
+    structured = left.excess * left.free >= MIN_GAIN  # a network is there beside the factors
     return HiddenFactors(
         scores=scores,
         weights=inverse,
@@ -221,7 +229,21 @@ def find_hidden_factors(
         gain=(now.excess - left.excess) * left.free if len(scores) else 0.0,
         broad=of_controls or bool(breadth > MIN_BREADTH),
         spread=_spread(scored, exchange, random, removed),
+        of_genes=structured and bool(order.size) and _alike(scored, scores, rest) > MIN_ALIKE,
     )
+
+
+def _alike(scored: Float64Array, scores: Float64Array, rest: Float64Array) -> float:
+    """Correlation over genes of how strongly a factor holds a gene and its neighbours in ``rest``
+    (genes, samples), by the fourth power of their correlations; the least of the stronger ones."""
+    held = (scored @ scores.T) ** 2
+    rows = standardised(rest)
+    near = (rows @ rows.T / rows.shape[1]) ** 4
+    np.fill_diagonal(near, 0.0)
+    ranks = normal_scores(held.T)
+    around = normal_scores(ranks @ near / np.maximum(near.sum(axis=0), 1e-300))
+    total = held.sum(axis=0)
+    return float((ranks * around).mean(axis=1)[total >= total.max() / 2].min())
 
 
 def without_factors(values: Float64Array, factors: HiddenFactors) -> Float64Array:

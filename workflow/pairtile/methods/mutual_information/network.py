@@ -218,9 +218,10 @@ def infer_network(
         **result.threshold,
     }
     share = chosen.significant / significance.n_tests
-    # A warning says what samples share, the annotations or that most genes share something.
-    named = "explained" in analysis.state or analysis.state["shared_components"] > 0
-    if share > MAX_KEPT_SHARE and keep.p_bound > 0.0 and keep.rule != "all" and not named:
+    # A warning says what samples share, the annotations or that most genes share something; or a
+    # quota keeps the best pairs alone.
+    said = "explained" in analysis.state or analysis.state["shared_components"] > 0
+    if share > MAX_KEPT_SHARE and 0.0 < keep.p_bound < 1.0 and not (keep.top_edges or said):
         result.messages.append(
             message(
                 "most_pairs_pass",
