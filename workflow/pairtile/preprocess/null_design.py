@@ -38,20 +38,19 @@ from pairtile.statistics.sample_effects import indicators, orthonormal
 
 message = messages_of(__package__)
 
+# Longest over shortest step in time, from which steps are called uneven.
 UNEVEN = 1.1
-"""Longest over shortest step in time, from which steps are called uneven."""
 
+# Share of drifting genes that is warned of. 5 % of fast ones drift by chance, 10 to 25 % of slow
+# ones in a short course, 35 to 60 % of random walks, all that follow a trend.
 DRIFTING = 0.3
-"""Share of drifting genes that is warned of. 5 % of fast ones drift by chance, 10 to 25 % of slow
-ones in a short course, 35 to 60 % of random walks, all that follow a trend."""
-
 
 # Share of pairs with p <= 0.05 from which on the centre may be none of unrelated ones: two modules
 # that are the whole table have a half.
 MAX_RELATED = 1 / 3
 
-# Least ``Spread.shape`` of samples that are alike where no factor is strong: relatives and pools have
-# 1.1 to 2, networks that hardly leave unrelated pairs up to 1.
+# Least ``Spread.shape`` of samples that are alike where no factor is strong: relatives and pools
+# have 1.1 to 2, networks that hardly leave unrelated pairs up to 1.
 MIN_SHAPE_ALIKE = 1.0
 
 # Share of pairs with p <= 0.05 from which it is said that genes are too few to tell why.
@@ -120,8 +119,12 @@ def dependence_arrays(
     spread = factors.spread
     arrays["correlation_width"] = np.array([max(spread.width, 1.0)])
     if factors.strong and spread.wide and "hidden_factors" not in stated:
-        number, share, of_genes = len(factors.shares), factors.share, factors.of_genes
-        found = replace(found, factors=number, factor_share=share, of_genes=of_genes)
+        found = replace(
+            found,
+            factors=len(factors.shares),
+            factor_share=factors.share,
+            of_genes=factors.of_genes,
+        )
     elif spread.wide and spread.shape >= MIN_SHAPE_ALIKE and spread.passing < MAX_RELATED:
         found = replace(found, alike=spread.unrelated)
     elif len(values) < MIN_GENES and spread.passing > MAX_PASSING:

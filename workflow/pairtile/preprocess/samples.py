@@ -43,18 +43,18 @@ from pairtile.statistics.sample_effects import Term, indicators, orthonormal
 
 message = messages_of(__package__)
 
+# Of all samples; fewer change p-values little.
 NEAR_COPIES_SHARE = 0.2
-"""Of all samples; fewer change p-values little."""
 
+# Degrees of freedom that effects must leave: with fewer, unrelated genes are correlated .99.
 MIN_DEGREES = 3
-"""Degrees of freedom that effects must leave: with fewer, unrelated genes are correlated .99."""
 
+# Of the samples, that must be left, too: labels of one or two samples each take all but noise.
 MIN_SHARE_LEFT = 1 / 3
-"""Of the samples, that must be left, too: labels of one or two samples each take all but noise."""
 
+# With fewer degrees of freedom a warning is given: only correlations above .6 differ from 0 at p =
+# .05.
 MIN_DEGREES_UNWARNED = 10
-"""With fewer degrees of freedom a warning is given: only correlations above .6 differ from 0 at
-p = .05."""
 
 _FILLED = (
     "a value for every sample (to leave out those without one, take their rows out of this table "

@@ -18,22 +18,22 @@ from pairtile.engine.state import copy_rows, release
 from pairtile.runtime.threads import in_threads
 
 MAX_GENES = 1000
+# More are not looked at: evenly spaced genes, the first samples.
 MAX_SAMPLES = 2000
-"""More are not looked at: evenly spaced genes, the first samples."""
 
 N_ORDERS = 999
+# Share of the samples of independent genes that may have another so close to them: with few genes,
+# many samples are close to some other by chance.
 NEAR_BY_CHANCE = 0.05
-"""Share of the samples of independent genes that may have another so close to them: with few genes,
-many samples are close to some other by chance."""
 
 MAX_COPIES = 10
 MAX_GROUPS = 5
+# Share of the components' variance that lies between groups of samples; of two groups of normal
+# values 0.64, of uniform ones 0.75, and less for more groups on as many components but one.
 SPLIT_SHARE = 0.85
-"""Share of the components' variance that lies between groups of samples; of two groups of normal
-values 0.64, of uniform ones 0.75, and less for more groups on as many components but one."""
 
+# Samples that are compared with all others together.
 _SAMPLES = 250
-"""Samples that are compared with all others together."""
 
 
 @dataclass(frozen=True)

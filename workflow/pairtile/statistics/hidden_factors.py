@@ -23,26 +23,27 @@ from pairtile.statistics.ranks import average_ranks
 from pairtile.statistics.sample_effects import MIN_DEGREES, Left, orthonormal
 
 PERMUTATIONS = 10
+
+# Least participation ratio of a hidden factor: normal loadings on all genes have 1/3.
 MIN_PARTICIPATION = 0.2
-"""Least participation ratio of a hidden factor: normal loadings on all genes have 1/3."""
 
+# Least share of the genes that a hidden factor loads on, and 1 over the square root of the genes
+# for the error of that share: modules of up to a third of the genes do not reach it.
 MIN_BREADTH = 0.4
-"""Least share of the genes that a hidden factor loads on, and 1 over the square root of the genes
-for the error of that share: modules of up to a third of the genes do not reach it."""
 
+# From this ratio on, factors make false edges; without any, it is at most 1.17 in 900 tables.
 MIN_STRENGTH = 1.2
-"""From this ratio on, factors make false edges; without any, it is at most 1.17 in 900 tables."""
 
+# Least excess of the mean squared correlation over that of unrelated genes, in units of it, that
+# factors which matter make: with 0.1 more, 6 % of unrelated pairs have p <= 0.05.
 MIN_GAIN = 0.1
-"""Least excess of the mean squared correlation over that of unrelated genes, in units of it, that
-factors which matter make: with 0.1 more, 6 % of unrelated pairs have p <= 0.05."""
 
+# Least correlation of how strongly a factor holds a gene and its neighbours, from which genes may
+# make it: 0.2 to 0.5 in networks of hubs, 0 on average where samples do.
 MIN_ALIKE = 0.2
-"""Least correlation of how strongly a factor holds a gene and its neighbours, from which genes may
-make it: 0.2 to 0.5 in networks of hubs, 0 on average where samples do."""
 
+# Enough to warn of factors.
 MAX_SAMPLES = 1000
-"""Enough to warn of factors."""
 
 # Standard errors within which correlations are taken for those of unrelated genes.
 CENTRE = 1.5
@@ -60,14 +61,14 @@ MIN_SHAPE, MAX_SHAPE = 0.9, 2.3
 # correlation is left near 0; genes of a group at least, and groups at most.
 MAX_SPREAD_GENES, SHAPE_SAMPLES, GENES_OF_A_GROUP, MAX_GROUPS = 300, 100, 8, 12
 
+# Of fewer, a module of a few genes is spread over a fifth of them.
 MIN_GENES = 50
-"""Of fewer, a module of a few genes is spread over a fifth of them."""
 
+# More are not looked at: the weakest of so many relate few genes by themselves.
 MAX_COMPONENTS = 50
-"""More are not looked at: the weakest of so many relate few genes by themselves."""
 
+# Of promax, as its authors propose; and rotations that it tries, at most.
 PROMAX_POWER, VARIMAX_STEPS = 4, 200
-"""Of promax, as its authors propose; and rotations that it tries, at most."""
 
 
 class Spread(NamedTuple):
@@ -219,7 +220,6 @@ def find_hidden_factors(
     rest = scored - (scored @ inverse) @ scores
     before = orthonormal(np.empty((n_samples, 0)) if removed is None else removed)
     now, left = (Left.of_rows(scored, basis) for basis in (before, orthonormal(scores.T, before)))
-    structured = left.excess * left.free >= MIN_GAIN  # a network is there beside the factors
     return HiddenFactors(
         scores=scores,
         weights=inverse,
@@ -229,7 +229,10 @@ def find_hidden_factors(
         gain=(now.excess - left.excess) * left.free if len(scores) else 0.0,
         broad=of_controls or bool(breadth > MIN_BREADTH),
         spread=_spread(scored, exchange, random, removed),
-        of_genes=structured and bool(order.size) and _alike(scored, scores, rest) > MIN_ALIKE,
+        # Where genes go together beside the factors.
+        of_genes=bool(order.size)
+        and left.excess * left.free >= MIN_GAIN
+        and _alike(scored, scores, rest) > MIN_ALIKE,
     )
 
 
