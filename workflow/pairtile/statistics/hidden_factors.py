@@ -39,8 +39,10 @@ MIN_STRENGTH = 1.2
 MIN_GAIN = 0.1
 
 # Least correlation of how strongly a factor holds a gene and its neighbours, from which genes may
-# make it: 0.2 to 0.5 in networks of hubs, 0 on average where samples do.
-MIN_ALIKE = 0.2
+# make it (0.2 to 0.5 in networks of hubs, 0 on average where samples do); and with its neighbours
+# of a tenth of the genes, beside the factors (0.6 to 0.8 there, below 0.2 of unrelated genes in 500
+# samples, of which an error of the factors is left).
+MIN_ALIKE, MIN_NEIGHBOUR = 0.2, 0.5
 
 # Enough to warn of factors.
 MAX_SAMPLES = 1000
@@ -229,16 +231,15 @@ def find_hidden_factors(
         gain=(now.excess - left.excess) * left.free if len(scores) else 0.0,
         broad=of_controls or bool(breadth > MIN_BREADTH),
         spread=_spread(scored, exchange, random, removed),
-        # Where genes go together beside the factors.
         of_genes=bool(order.size)
         and left.excess * left.free >= MIN_GAIN
-        and _alike(scored, scores, rest) > MIN_ALIKE,
+        and _of_genes(scored, scores, rest),
     )
 
 
-def _alike(scored: Float64Array, scores: Float64Array, rest: Float64Array) -> float:
-    """Correlation over genes of how strongly a factor holds a gene and its neighbours in ``rest``
-    (genes, samples), by the fourth power of their correlations; the least of the stronger ones."""
+def _of_genes(scored: Float64Array, scores: Float64Array, rest: Float64Array) -> bool:
+    """Whether each of the stronger factors holds genes as it does their neighbours in ``rest``
+    (genes, samples), which count by the fourth power of their correlations."""
     held = (scored @ scores.T) ** 2
     rows = standardised(rest)
     near = (rows @ rows.T / rows.shape[1]) ** 4
@@ -246,7 +247,8 @@ def _alike(scored: Float64Array, scores: Float64Array, rest: Float64Array) -> fl
     ranks = normal_scores(held.T)
     around = normal_scores(ranks @ near / np.maximum(near.sum(axis=0), 1e-300))
     total = held.sum(axis=0)
-    return float((ranks * around).mean(axis=1)[total >= total.max() / 2].min())
+    least = (ranks * around).mean(axis=1)[total >= total.max() / 2].min()
+    return bool(least > MIN_ALIKE and np.quantile(near.max(axis=1), 0.9) > MIN_NEIGHBOUR**4)
 
 
 def without_factors(values: Float64Array, factors: HiddenFactors) -> Float64Array:
