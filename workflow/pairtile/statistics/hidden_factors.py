@@ -42,7 +42,7 @@ MIN_GAIN = 0.1
 # make it (0.2 to 0.5 in networks of hubs, 0 on average where samples do); and with its neighbours
 # of a tenth of the genes, beside the factors (0.6 to 0.8 there, below 0.2 of unrelated genes in 500
 # samples, of which an error of the factors is left).
-MIN_ALIKE, MIN_NEIGHBOUR = 0.2, 0.5
+MIN_ALIKE, MIN_NEIGHBOUR = 0.15, 0.5
 
 # Enough to warn of factors.
 MAX_SAMPLES = 1000
