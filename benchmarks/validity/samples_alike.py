@@ -90,10 +90,10 @@ def bloom(draw: np.random.Generator, samples: int, taxa: int) -> Floats:
     return np.array([draw.multinomial(20_000, one) for one in share.T], dtype=float).T
 
 
-def imputed(draw: np.random.Generator, samples: int, genes: int) -> Floats:
-    """A fifth of the values is missing and taken from the ten nearest genes."""
+def imputed(draw: np.random.Generator, samples: int, genes: int, share: float = 0.2) -> Floats:
+    """A share of the values is missing and taken from the ten nearest genes."""
     values = draw.standard_normal((genes, samples))
-    missing = draw.random(values.shape) < 0.2
+    missing = draw.random(values.shape) < share
     known = np.where(missing, 0.0, values)
     shared = (~missing).astype(float) @ (~missing).T
     distance = (

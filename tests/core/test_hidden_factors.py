@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from pairtile.simulate import simulate_kinetic
 from pairtile.statistics.hidden_factors import (
     find_hidden_factors,
     normal_scores,
@@ -136,3 +137,17 @@ def test_a_stated_number_is_taken_and_signs_of_genes_do_not_matter() -> None:
     first, second = (find_hidden_factors(table, 0) for table in (values, turned))
     assert first.shares == pytest.approx(second.shares, rel=1e-6)
     assert np.abs(np.corrcoef(first.scores[0], second.scores[0])[0, 1]) > 0.999
+
+
+def test_components_that_genes_make_are_told_from_those_of_samples() -> None:
+    """A network of few regulators, and the same with a factor of the samples."""
+    network_found, factor_found = [], []
+    for seed in range(100, 106):
+        random = np.random.default_rng(seed)
+        network = normal_scores(simulate_kinetic(200, 150, 20, seed=seed).values)
+        network_found.append(find_hidden_factors(network, seed))
+        factor_found.append(find_hidden_factors(hide(random, network, "factor"), seed))
+    of_genes = [found.of_genes for found in network_found if found.strong]
+    assert len(of_genes) >= 3
+    assert all(of_genes)
+    assert sum(found.strong and not found.of_genes for found in factor_found) >= 5

@@ -108,10 +108,16 @@ def dependence_arrays(
     spread = factors.spread
     arrays["correlation_width"] = np.array([max(spread.width, 1.0)])
     if factors.strong and spread.wide and "hidden_factors" not in stated:
-        found = replace(found, factors=len(factors.shares), factor_share=factors.share)
+        found = replace(
+            found,
+            factors=len(factors.shares),
+            factor_share=factors.share,
+            of_genes=factors.of_genes,
+        )
     # Where more pairs have p <= 0.05, the centre may be none of unrelated ones: two modules that
-    # are the whole table have a half.
-    elif spread.wide and spread.passing < 1 / 3:
+    # are the whole table have a half. Relatives and pools have shapes of 1.1 to 2, networks that
+    # hardly leave unrelated pairs up to 1.
+    elif spread.wide and spread.shape >= 1.0 and spread.passing < 1 / 3:
         found = replace(found, alike=spread.unrelated)
     elif len(values) < MIN_GENES and spread.passing > 0.1:  # too few genes to tell why
         found = replace(found, unknown=spread.passing)

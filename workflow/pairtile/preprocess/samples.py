@@ -392,7 +392,8 @@ def dependence_warnings(found: Dependence, config: TableAnalysis) -> list[Messag
         slow = ", or slow change along the samples," if found.ordered else ""
         warnings.append(message("groups_of_samples", sizes=sizes, slow=slow))
     elif found.factors:
-        warnings.append(message("hidden_factors", n=found.factors, share=found.factor_share))
+        code = "factors_or_genes" if found.of_genes else "hidden_factors"
+        warnings.append(message(code, n=found.factors, share=found.factor_share))
     elif found.alike and not (copied and not kept):
         warnings.append(message("samples_alike", share=found.alike))
     elif found.unknown:

@@ -39,7 +39,7 @@ class Dependence:
         where they do not.
     n_samples : how many were looked at.
     factors, factor_share : hidden factors that are strong enough to relate genes, and what share
-        of the variance they hold.
+        of the variance they hold. of_genes : whether genes that drive others may make them.
     alike : of unrelated pairs of genes the share with p <= 0.05, where samples seem to be alike;
         else 0.
     unknown : of all pairs, where genes are too few to tell.
@@ -53,6 +53,7 @@ class Dependence:
     n_samples: int
     factors: int = 0
     factor_share: float = 0.0
+    of_genes: bool = False
     alike: float = 0.0
     unknown: float = 0.0
 
@@ -275,8 +276,9 @@ def _groups(gram: Float64Array) -> Int64Array:
     for number in range(2, scores.shape[1] + 2):
         part = scores[:, : number - 1]
         variance = float((part**2).sum())
-        # Components that hold less of all variance do not count.
-        if variance < 0.1 * total:
+        # Components that hold less of all variance do not count: of few samples, nearly that of
+        # unrelated genes.
+        if variance < max(0.1, 2 * (number - 1) / n) * total:
             continue
         group = fcluster(ward(part), number, "maxclust") - 1
         count = np.bincount(group)

@@ -212,9 +212,9 @@ def infer_network(
     }
     share = chosen.significant / significance.n_tests
     # So many are kept by significance without a warning, or where another says what samples share,
-    # the annotations or that most genes share something.
-    named = "explained" in analysis.state or analysis.state["shared_components"] > 0
-    if share > 0.2 and keep.p_bound > 0.0 and keep.rule != "all" and not named:
+    # the annotations or that most genes share something, or where a quota keeps the best pairs.
+    said = "explained" in analysis.state or analysis.state["shared_components"] > 0
+    if share > 0.2 and 0.0 < keep.p_bound < 1.0 and not (keep.top_edges or said):
         result.messages.append(
             message(
                 "most_pairs_pass",

@@ -1,0 +1,92 @@
+"""Values that were missing and are filled in: by a minimum, or from the nearest genes.
+
+    PYTHONPATH=workflow python -m benchmarks.validity filled_values [--quick]
+
+Genes are unrelated: what passes is false.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pairtile import infer_network
+
+from benchmarks.validity.claims import Part, claim_of_mean, mean_at_most
+from benchmarks.validity.samples_alike import imputed
+
+Floats = NDArray[np.float64]
+Maker = Callable[[np.random.Generator, int, int], Floats]
+
+COMMAND = "python -m benchmarks.validity filled_values"
+LEVEL, BAR = 0.05, 0.06
+SIZES = ((60, 300), (120, 150))
+"""Samples and genes."""
+
+
+def least_of_gene(draw: np.random.Generator, samples: int, genes: int) -> Floats:
+    """The lowest quarter of each gene is the least of its other values."""
+    values = draw.standard_normal((genes, samples))
+    return np.maximum(values, np.quantile(values, 0.25, axis=1, keepdims=True, method="higher"))
+
+
+def least_of_table(draw: np.random.Generator, samples: int, genes: int) -> Floats:
+    """Values below a limit of detection, of genes that are above it in a third of the samples or
+    more, are that limit."""
+    values = draw.normal(0.0, 2.0, (genes, 1)) + draw.standard_normal((genes, samples))
+    limit = np.quantile(values, 0.25)
+    return np.maximum(values[(values > limit).mean(axis=1) > 1 / 3], limit)
+
+
+def left_missing(draw: np.random.Generator, samples: int, genes: int) -> Floats:
+    """A fifth of the values is missing, and stays so."""
+    values = draw.standard_normal((genes, samples))
+    return np.where(draw.random(values.shape) < 0.2, np.nan, values)
+
+
+CLAIMED: dict[str, Maker] = {
+    "a quarter filled by the minimum of the gene": least_of_gene,
+    "a quarter filled by the minimum of the table": least_of_table,
+    "a fifth left missing": left_missing,
+    "a tenth imputed from the nearest genes": partial(imputed, share=0.1),
+}
+NOT_CLAIMED: dict[str, Maker] = {
+    "a fifth imputed from the nearest genes": imputed,
+    "two fifths imputed from the nearest genes": partial(imputed, share=0.4),
+}
+
+
+def rates(n_tables: int, scenario: str, samples: int, genes: int) -> list[dict[str, Any]]:
+    """p-values by all defaults."""
+    passing = []
+    for seed in range(n_tables):
+        make = (CLAIMED | NOT_CLAIMED)[scenario]
+        values = make(np.random.default_rng([seed, 49, 11]), samples, genes)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            edges = infer_network(
+                values,
+                backend="cpu",
+                keep={"p_value": LEVEL},
+                score="mi",
+                dpi=False,
+                preprocess={"log2": False, "normalize": "none"},
+            )
+        passing.append(len(edges) / (len(values) * (len(values) - 1) / 2))
+    named = f"{scenario}, {samples} samples, {genes} genes"
+    if scenario in CLAIMED:
+        return [mean_at_most(named, "pairs with p ≤ 0.05", passing, LEVEL, BAR, COMMAND)]
+    return [claim_of_mean(named, "pairs with p ≤ 0.05", passing, LEVEL, COMMAND)]
+
+
+def parts(quick: bool) -> list[Part]:
+    """All claims; ``quick`` from fewer tables."""
+    return [
+        partial(rates, 2 if quick else 6, scenario, *size)
+        for scenario in CLAIMED | NOT_CLAIMED
+        for size in SIZES
+    ]
