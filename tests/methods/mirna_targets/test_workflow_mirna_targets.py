@@ -190,7 +190,7 @@ def test_edges_point_to_genes_by_their_best_transcript(tmp_path: Path) -> None:
     assert found["n_transcripts"].to_dict() == groups.size().to_dict()
     page = (by_gene.out / "report.html").read_text()
     assert "Strongest miRNAs and genes" in page
-    assert "pairs of miRNA and gene with " in page
+    assert "pairs of miRNA and gene; of " in page
     warnings = read_json(by_gene.out / "summary.json")["warnings"]
     assert any("genes.tsv: 1 of 9 transcripts" in text for text in warnings)
 
