@@ -116,7 +116,7 @@ def _sentence(model: type[Analysis], key: str) -> str:
 
 
 def _table(rows: Iterable[Row]) -> str:
-    lines = ["| key | type | default | what it does |", "|---|---|---|---|"]
+    lines = ["| key | type | default | meaning |", "|---|---|---|---|"]
     return "\n".join([*lines, *(f"| {' | '.join(cells)} |" for cells in rows)]) + "\n"
 
 
@@ -131,7 +131,8 @@ _BRACES_OF_TEXT = re.compile(r"[{}](?=[^`]*(?:`[^`]*`[^`]*)*$)")
 
 
 def _type(field: FieldInfo) -> str:
-    return describe(field.annotation, field.metadata) or "section"
+    # Messages say "(text)" of what might be taken for a number.
+    return describe(field.annotation, field.metadata).replace(" (text)", "") or "section"
 
 
 def _default(field: FieldInfo) -> str:
