@@ -89,7 +89,7 @@ def test_evaluation_agrees_with_a_naive_scorer(
     best = [[max(column) for column in zip(*rows, strict=True)] for rows in pairs.values()]
     tp = naive_curve(*zip(*best, strict=True), top)
     assert found["random_aupr_undirected"] == pytest.approx(tp[-1] / (len(tp) - 1))
-    if tp[-1] > 1:
+    if round(tp[-1]) > 1:  # a sum of expected numbers
         assert found["aupr_undirected"] == pytest.approx(naive_areas(tp)[0], abs=1e-9)
     json.dumps(found, allow_nan=False)
 
