@@ -283,7 +283,7 @@ def best_explained(results: Results) -> tuple[str, pd.DataFrame]:
     """The targets that their best set tells most of, surest first, then by information; of
     transfer entropy the strongest edges."""
     if is_transfer(results):
-        columns = ["source", "target", "lag", "te_bits", "te_share", "q_value"]
+        columns = ["source", "target", "lag", "te_bits", "te_share", "spearman", "q_value"]
         shown = results.strongest(ANSWER_ROWS)[columns].dropna(axis=1, how="all")
         return "The strongest directed edges, with their lags", shown
     found = results.cached(predictor_results)
