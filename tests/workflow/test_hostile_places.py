@@ -46,13 +46,10 @@ def refused(done: Run, *words: str) -> None:
 
 
 @pytest.mark.complete
-@pytest.mark.parametrize("files", [16, 32])
-def test_few_open_files_are_named_with_the_command_that_allows_more(
-    folder: Path, files: int
-) -> None:
-    done = pairtile(folder, "run", "config.yaml", before=f"ulimit -n {files}")
+def test_few_open_files_are_named_with_the_command_that_allows_more(folder: Path) -> None:
+    done = pairtile(folder, "run", "config.yaml", before="ulimit -n 32")
     if done.code == 0:
-        pytest.skip(f"{files} open files were enough")
+        pytest.skip("32 open files were enough")
     refused(done, "too many open files", "ulimit -n 1024")
     again = pairtile(folder, "run", "config.yaml")
     assert again.code == 0, again.text

@@ -43,12 +43,14 @@ def run(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("pairtile.runtime.record.FIRST_SECONDS", FIRST_SECONDS)
         patch.setattr("pairtile.runtime.record.EVERY_SECONDS", EVERY_SECONDS)
-        patch.setattr(log, "level", logging.INFO)
+        before = log.level
+        log.setLevel(logging.INFO)
         log.addHandler(heard)
         try:
             return run_journey(tmp_path_factory.mktemp(request.param), request.param), lines
         finally:
             log.removeHandler(heard)
+            log.setLevel(before)
 
 
 @pytest.fixture(scope="module")

@@ -83,7 +83,7 @@ def test_unrelated_slow_motions_look_correlated_until_time_is_heeded() -> None:
     for found in (bare, heeded):
         assert np.mean(found.p_value[upper] <= 0.05) < 0.12
     random, larger = np.random.default_rng(2), 0
-    for i in range(0, 12, 2):
+    for i in range(0, 12, 4):
         permuted = [
             trajectory_correlation(
                 np.stack([xyz[:, i], random.permutation(xyz[:, i + 1])], axis=1),
@@ -92,7 +92,7 @@ def test_unrelated_slow_motions_look_correlated_until_time_is_heeded() -> None:
             for _ in range(20)
         ]  # fmt: skip
         larger += bare.mi_nats[i, i + 1] > max(permuted)
-    assert larger == 6
+    assert larger == 3
 
 
 @pytest.mark.complete
