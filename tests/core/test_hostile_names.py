@@ -113,7 +113,9 @@ def assert_harmless_page(path: Path) -> None:
         for key in ("href", "src", "action", "xlink:href"):
             address = (attributes.get(key) or "").strip().lower()
             allowed = ("#", "data:image/", "https://") if tag == "a" else ("#", "data:image/")
-            beside = tag == "a" and re.fullmatch(r"\w[\w.]*(/\w[\w.]*)*/?", address)  # a file of the results
+            beside = tag == "a" and re.fullmatch(
+                r"\w[\w.]*(/\w[\w.]*)*/?", address
+            )  # a file of the results
             if not (beside and (path.parent / address).exists()):
                 assert not address or address.startswith(allowed), (tag, address)
             assert DEED not in address
