@@ -74,6 +74,7 @@ def test_every_page_is_made_where_nothing_is_found(tmp_path: Path) -> None:
     (tmp_path / "x.txt").write_text("\n".join(genes[:10]) + "\n")
     table = {**TABLE, "samples": {"annotations": "labels.tsv"}, "preprocess": {"log2": False}}
     table |= {**STAGES_OF_TABLES, "modules": {"method": "leiden"}}
+    table |= {"chunks": "auto"}  # a job for each analysis
     none = {"keep": {"p_value": 1e-5}}
     write_config(
         tmp_path,

@@ -41,6 +41,7 @@ def finished(
     tables = write_inputs(folder)
     section: dict[str, Any] = {"method": "mutual_information", "expression": "genes.tsv"}
     section |= {"other_expression": "others.tsv", "keep": {"fdr": 0.05}, "export": ["tsv"]}
+    section |= {"chunks": "auto"}  # a job for each analysis
     split = {**section, "split_by": "tissue", "samples": {"annotations": "s.tsv"}}
     drug = {"modules": {"method": "leiden"}, "traits": ["drug"], "differential": {"label": "drug"}}
     one = {key: value for key, value in split.items() if key != "other_expression"}
