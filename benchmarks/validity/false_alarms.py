@@ -30,11 +30,11 @@ Good = tuple[Floats, NDArray[np.int64] | None]
 """A table and the regulators where a list is given."""
 
 COMMAND = "python -m benchmarks.validity false_alarms"
-MOST = 0.05
+MAX_SHARE = 0.05
 TRUE = {"empty_network"}
 """Of genes that are unrelated or few samples, no false alarm."""
 
-MOST_MESSAGES = 2.0
+MAX_MESSAGES = 2.0
 
 
 def _modules(*how: Any) -> Callable[[np.random.Generator], Good]:
@@ -178,7 +178,7 @@ def alarms(n_tables: int, scenario: str) -> list[dict[str, Any]]:
             interval,
             nominal=0.0,
             bar="interval holds 0.05 or less",
-            passed=interval[0] <= MOST,
+            passed=interval[0] <= MAX_SHARE,
             command=COMMAND,
         ),
         claim(
@@ -188,7 +188,7 @@ def alarms(n_tables: int, scenario: str) -> list[dict[str, Any]]:
             of_mean(numbers),
             nominal=0.0,
             bar="at most 2",
-            passed=max(numbers) <= MOST_MESSAGES,
+            passed=max(numbers) <= MAX_MESSAGES,
             command=COMMAND,
         ),
     ]

@@ -615,7 +615,7 @@ def _note_log2(chosen: Preprocess, cleaning: CleaningLog, n_samples: int) -> Non
     elif cleaning.n_zeros.any():
         zeros, values = int(cleaning.n_zeros.sum()), cleaning.n_zeros.size * n_samples
         cleaning.add_message("zeros_missing", n=zeros)
-        if zeros > 0.2 * values:
+        if zeros > 0.2 * values:  # so many become missing without a warning
             cleaning.add_message("many_zeros_missing", share=zeros / values)
 
 

@@ -237,6 +237,7 @@ def undo_scaling(
             continue
         if isinstance(values, SparseRows) and logarithm and "1 +" not in how:
             break  # what is not stored would not stay 0
+        # 2 to the power of 64 is no count and no intensity.
         if logarithm and (scale.looks_raw or scale.maximum > 64.0):
             break
         linear = inverse(some)

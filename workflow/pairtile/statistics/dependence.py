@@ -270,7 +270,7 @@ def _groups(gram: Float64Array) -> Int64Array:
     found, most = np.zeros(n, dtype=np.int64), 0.85
     if n < 8 or total <= 0.0:
         return found
-    sizes, vectors = _leading(gram, min(4, n - 1))
+    sizes, vectors = _leading(gram, min(4, n - 1))  # of five groups at most
     scores = vectors * np.sqrt(np.maximum(sizes, 0.0))
     scores -= scores.mean(axis=0)
     for number in range(2, scores.shape[1] + 2):

@@ -205,6 +205,7 @@ def find_hidden_factors(
     near = (np.abs(loadings) < special.ndtri(0.75) / np.sqrt(n_samples)).mean(axis=0)
     # The share of the genes that one loads on, less its error; modules of up to a third of the
     # genes do not reach 0.4.
+    # Less the error of that share, modules of up to a third of the genes do not reach 0.4.
     breadth = (1 - 2 * near)[broad].max(initial=0.0) - 1 / np.sqrt(len(scored))
     broad |= number is not None or of_controls
     order = np.flatnonzero(broad)[np.argsort(-total[broad], kind="stable")]

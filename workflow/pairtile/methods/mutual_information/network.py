@@ -211,8 +211,8 @@ def infer_network(
         **result.threshold,
     }
     share = chosen.significant / significance.n_tests
-    # So many are kept by significance without a warning, or where another says what samples share,
-    # the annotations or that most genes share something, or where a quota keeps the best pairs.
+    # No warning where another says what samples share (the annotations, or that most genes share
+    # something), or where a quota keeps the best pairs alone.
     said = "explained" in analysis.state or analysis.state["shared_components"] > 0
     if share > 0.2 and 0.0 < keep.p_bound < 1.0 and not (keep.top_edges or said):
         result.messages.append(
