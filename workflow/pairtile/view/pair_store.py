@@ -225,8 +225,9 @@ class PairStore(Store):
         if not made.is_file() or read_json(made) != whole:
             self._make_index(folder, whole)
         arrays = np.load(folder / "blocks.npz")
-        self._offsets, self._begins = arrays["offsets"], arrays["begins"]
-        self._counts = arrays["counts"]
+        self._offsets, self._begins, self._counts = (
+            arrays[name] for name in ("offsets", "begins", "counts")
+        )
         self._rows = (folder / "rows").open("rb", buffering=0)
         return folder
 
