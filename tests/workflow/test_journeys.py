@@ -60,11 +60,12 @@ def folder(run: tuple[Path, Lines]) -> Path:
 
 
 def test_no_step_is_silent(run: tuple[Path, Lines]) -> None:
-    """Not even a library that keeps Python's lock: a line comes within two intervals."""
+    """A line comes within a second, four intervals: that is not shared out by twenty for which a
+    library keeps Python's lock, or for which the machine lets the thread wait that says it."""
     times = np.array([seconds for seconds, _ in run[1]])
     assert any("so far" in line for _, line in run[1])
     latest = int(np.argmax(np.diff(times)))
-    assert np.diff(times)[latest] <= 2 * EVERY_SECONDS, run[1][latest : latest + 2]
+    assert np.diff(times)[latest] <= 1, run[1][latest : latest + 2]
 
 
 def numbers_in(value: Any) -> list[float]:
