@@ -6,6 +6,7 @@ import base64
 import gzip
 import json
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import jinja2
@@ -117,6 +118,7 @@ def _places(sections: list[PageSection]) -> dict[str, str]:
     return found
 
 
+@cache
 def _environment() -> jinja2.Environment:
     environment = page_templates(*_template_folders())
     environment.filters |= {
