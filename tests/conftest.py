@@ -45,7 +45,7 @@ def pytest_configure(config: pytest.Config) -> None:
     3.11) gives read-only arrays, as pandas 3 does, here and in the programs that tests start."""
     os.environ["PANDAS_COPY_ON_WRITE"] = "1"
     pd.set_option("mode.copy_on_write", True)
-    # Python's own are of small programs: here each look at all that lives takes a tenth of a second.
+    # Python's own limits are of small programs: here a look at all objects takes 0.1 s.
     gc.set_threshold(50_000, 20, 100)
     session = os.environ.get("PYTEST_XDIST_TESTRUNUID")
     if session:
