@@ -360,7 +360,7 @@ def test_statistics_of_all_others_are_no_samples_and_no_genes(
     tmp_path: Path, names: list[str], turned: bool
 ) -> None:
     for place in (0, 8):
-        frame = FRAME.copy()
+        frame = FRAME.rename(index=lambda name: name.replace("ENSG", "g"))  # fits both ways
         for name in names:
             frame.insert(place, name, STATISTICS[name])
         (frame.T if turned else frame).to_csv(tmp_path / "t.csv")
@@ -370,6 +370,22 @@ def test_statistics_of_all_others_are_no_samples_and_no_genes(
             kept = expression.genes if of_genes else expression.samples
             assert kept == SAMPLES
             assert said(expression)["statistics_left_out"].numbers["n"] == len(names)
+
+
+def test_a_table_that_lies_the_other_way_is_refused_with_its_cure(tmp_path: Path) -> None:
+    """Before a cell of words, such as a diagnosis, is."""
+    turned = FRAME.T
+    turned.insert(0, "age", range(len(turned)))
+    turned.insert(1, "diagnosis", "case")
+    symbols = FRAME.set_axis(["Actb", "Gapdh", "Myc", *NAMES[3:]])
+    for frame in (turned, symbols.T):
+        frame.to_csv(tmp_path / "t.csv")
+        with pytest.raises(InputError, match=r"named as genes .*or orientation: samples_in_rows"):
+            read_expression(tmp_path / "t.csv")
+        read_expression(tmp_path / "t.csv", "samples_in_rows")
+    turned.to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(InputError, match="orientation: samples_in_rows"):
+        read_expression(tmp_path / "t.parquet")
 
 
 def test_a_sample_called_as_a_statistic_that_it_is_not_stays(tmp_path: Path) -> None:
@@ -443,6 +459,14 @@ def test_controls_that_were_added_are_left_out_unless_asked_for(
     warning = said(expression)["spike_ins_left_out"]
     assert (warning.severity, warning.numbers["n"]) == ("warning", len(names))
     assert read_sparsely(path, controls=True).genes == genes
+
+
+def test_decoys_and_contaminants_of_proteins_are_left_out(tmp_path: Path) -> None:
+    added = ["CON__P02768", "REV__P12345", "rev_sp|P04637|P53_HUMAN", "contam_sp|P00761"]
+    genes = [*added, "REV1", "CONTAM", "Rev3l", *NAMES[len(added) + 3 :]]
+    expression = read(tmp_path, FRAME.set_axis(genes, axis=0))
+    assert expression.genes == genes[len(added) :]
+    assert said(expression)["decoys_left_out"].numbers["n"] == len(added)
 
 
 def test_columns_unlike_all_others_are_warned_of(tmp_path: Path) -> None:

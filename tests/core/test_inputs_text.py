@@ -89,6 +89,18 @@ def test_spellings_of_missing_are_read_as_missing_on_either_way(
         np.testing.assert_array_equal(found.values, [[1, np.nan, 3]])
 
 
+@pytest.mark.parametrize("word", ["<LOD", "< LOQ", "n.d.", "ND", "<0.05", "BLQ", "not detected"])
+def test_words_for_what_was_not_detected_are_missing_and_counted(tmp_path: Path, word: str) -> None:
+    units = "unit\tuM\tuM\tuM\n"
+    path = write(tmp_path / "t.tsv", f"g\ts1\ts2\ts3\n{units}a\t1\t{word}\t3\nb\t4\t5\t6\n")
+    expression = read_expression(path)
+    np.testing.assert_array_equal(expression.values, [[1, np.nan, 3], [4, 5, 6]])
+    units_note, note = expression.notes[:2]
+    assert units_note.code == "label_line"
+    assert note.code == "not_detected"
+    assert f"{word!r} (1)" in note
+
+
 @pytest.mark.parametrize("name", ["NA", "nan", "null", "1", "5'-nucleotidase", "α-actin", "a b"])
 def test_gene_names_are_taken_as_they_stand(tmp_path: Path, name: str) -> None:
     path = write(tmp_path / "t.tsv", f"g\ts1\ts2\ts3\n{name}\t1\t2\t3\nb\t1\t2\t3\n")

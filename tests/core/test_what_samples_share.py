@@ -314,3 +314,13 @@ def test_samples_at_one_end_of_a_module_are_no_copies() -> None:
     values[:, 5] = values[:, 9] + 0.3 * random.normal(size=120)
     [said] = [m for m in prepare_expression(values + 20).messages if m.code == "copied_samples"]
     assert "5 = 9" in said
+
+
+def test_a_few_samples_that_failed_are_named() -> None:
+    values = unrelated(6)
+    values[:, [7, 21, 40, 57, 80, 81]] += 3.0 * np.random.default_rng(7).normal(size=(GENES, 1))
+    found = {m.code: m for m in prepare_expression(values + 20).messages}
+    assert "7, 21, 40, 57, 80, 81" in found["few_samples_apart"]
+    assert "copied_samples" not in found
+    values[:, :50] += 3.0 * np.random.default_rng(8).normal(size=(GENES, 1))  # half are no few
+    assert "few_samples_apart" not in codes(prepare_expression(values + 20).messages)

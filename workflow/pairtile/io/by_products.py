@@ -215,6 +215,8 @@ def by_product_rows(genes: Sequence[str]) -> list[int]:
 _SPIKE_IN = re.compile(
     r"(?:ERCC[-_.]\d{5}|AFFX[-_.]|SIRV\d|(?:POS|NEG)_[A-H](?:\(|$)|\(\+\)E1A|DarkCorner|GE_Bright).*"
 )
+_DECOY = re.compile(r"(?:CON__|REV__|contam_|(?:rev|DECOY|XXX)_+\w+).*")
+"""Proteins of MaxQuant and FragPipe that were added to the search, to count false hits."""
 
 
 def rows_of_no_gene(
@@ -222,13 +224,16 @@ def rows_of_no_gene(
 ) -> dict[str, list[int]]:
     """Rows that are no genes, by the code of the message that says so: counts of reads of none;
     RNA and probes that were added (ERCC, SIRV, those of Affymetrix, Agilent and NanoString), unless
-    ``controls`` are asked for; statistics of all others; what describes samples.
+    ``controls`` are asked for; decoys and contaminants of searches for proteins; statistics of all
+    others; what describes samples.
 
     values : (genes, some samples), NaN where missing.
     """
     added = [] if controls else [k for k, gene in enumerate(genes) if _SPIKE_IN.fullmatch(gene)]
+    decoys = [k for k, gene in enumerate(genes) if _DECOY.fullmatch(gene)]
     found = {"by_product_rows": by_product_rows(genes), "spike_ins_left_out": added}
-    rest = np.setdiff1d(np.arange(len(genes)), [*found["by_product_rows"], *added])
+    found |= {"decoys_left_out": decoys}
+    rest = np.setdiff1d(np.arange(len(genes)), [*found["by_product_rows"], *added, *decoys])
     if not rest.size:
         return found
     totals = rest[statistics_of_others([genes[k] for k in rest], values[rest].T)]

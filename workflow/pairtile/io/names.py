@@ -39,6 +39,11 @@ _KINDS = {
     "symbols as of mouse or rat": r"[A-Z][a-z]+(\d|-|Rik\b|[a-z])*",
     "symbols as of bacteria": r"[a-z]{3}[A-Z]\d?",
 }
+_SURE = r"ENS[A-Z]*[GTP]\d+(\.\d+)?|[NX][MPR]_\d+(\.\d+)?|\w+_at|ILMN_\d+|MSTRG\.\d+.*"
+_WELL_KNOWN = {
+    *("ACTB", "GAPDH", "B2M", "TP53", "MYC", "EGFR", "STAT3", "JUN", "FOS", "VIM", "HPRT1", "TBP"),
+    *("UBC", "CD4", "KRAS", "AKT1"),
+}
 UNUSABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 """What tables, XML and HDF5 cannot hold, and halves of characters (bytes that are no UTF-8)."""
 
@@ -210,6 +215,14 @@ def kind_of_names(names: Sequence[str]) -> str:
         for kind, pattern in _KINDS.items()
     }
     return next((kind for kind, n in matches.items() if 2 * n > len(first)), _OTHER_KIND)
+
+
+def seem_genes(names: Sequence[str]) -> bool:
+    """Whether names are surely of genes: most are of a kind that no sample has, or some are those
+    that hardly a table of symbols lacks."""
+    first = [plain_name(name) for name in names[:1_000]]
+    sure = sum(re.fullmatch(_SURE, name) is not None for name in first)
+    return 2 * sure > len(first) or len(_WELL_KNOWN.intersection(map(str.upper, names))) > 2
 
 
 def different_kinds(listed: Sequence[str], genes: Sequence[str]) -> str:

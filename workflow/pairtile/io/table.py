@@ -16,7 +16,7 @@ from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.large_table import count
 from pairtile.errors import InputError
 from pairtile.io.by_products import converted_names, find_columns, is_annotation
-from pairtile.io.names import check_characters, join_first
+from pairtile.io.names import check_characters, join_first, seem_genes
 from pairtile.io.number_marks import is_marked
 from pairtile.io.sparse_rows import Values, stored_values
 from pairtile.io.text_file import MISSING, is_number
@@ -118,13 +118,20 @@ def refuse_other_forms(
     rows: Sequence[Sequence[str]],
     kinds: Mapping[str, Sequence[int]],
 ) -> None:
-    """Refuse a table with a row for each gene and sample, and one with several columns of values
-    (``kinds``) for a sample.
+    """Refuse a table with samples in rows, by the names of both sides, one with a row for each gene
+    and sample, and one with several columns of values (``kinds``) for a sample.
 
     ``read``: what reads it in pandas; "": it is in memory. ``names``: those of all fields, names of
     the rows first. ``rows``: the first few.
     """
+    line = "line 1" * ("csv" in read)
     fields = [[text.strip() for text in field] for field in zip(*rows, strict=True)]
+    if seem_genes(names[1:]) and not seem_genes(fields[0]):
+        found = (
+            f"columns named as genes ({join_first(names[1:])}), rows not ({join_first(fields[0])})"
+        )
+        expected = "genes in rows, or orientation: samples_in_rows"
+        raise InputError.at(table, line, found, expected)
     keys = [k for k, name in enumerate(names) if not is_annotation(name)]
     shares = [
         np.mean([x in MISSING or is_number(x.replace(",", ".")) or is_marked(x) for x in field])
@@ -180,7 +187,7 @@ def refuse_other_forms(
             f'several files): python -c "import pandas as pd; t = {read}; {cure}'
             ".to_csv('table.tsv', sep='\\t')\""
         )
-    raise InputError.at(table, "line 1" * ("csv" in read), found, expected)
+    raise InputError.at(table, line, found, expected)
 
 
 def notes_of_columns(

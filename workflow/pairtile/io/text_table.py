@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -185,9 +186,9 @@ def _n_label_rows(rows: Sequence[Sequence[str]]) -> int:
     """How many rows at the top hold words wherever all rows below hold numbers."""
     for n in range(min(3, len(rows) - 2), 0, -1):
         width = min(map(len, rows))
-        numbers = [k for k in range(1, width) if all(is_number(row[k]) for row in rows[n:])]
+        numbers = [k for k in range(1, width) if all(_is_value(row[k]) for row in rows[n:])]
         words = all(
-            re.search(r"[^\W\d_]", row[k]) and not is_number(row[k])
+            re.search(r"[^\W\d_]", row[k]) and not _is_value(row[k])
             for row in rows[:n]
             for k in numbers
         )
@@ -474,6 +475,11 @@ def _numbers_of(cells: pa.StringArray) -> np.ndarray | None:
 
 _SHOWN_TEXT = 40
 _TRUTH_VALUES = {"TRUE": 1.0, "FALSE": 0.0}
+_NOT_DETECTED = re.compile(
+    r"<\s*(LL?O[DQ]|[\d.,]+)|LL?O[DQ]|N\.?[DQ]\.?|B\.?[DQ]\.?L\.?|BL[DQ]"
+    r"|NOT (DETECTED|FOUND)|FILTERED"
+)
+"""Words of instruments and their programs, in capitals, for what is below their limit."""
 
 
 def read_careful(path: str | PathLike[str], layout: Layout) -> Rows:
@@ -489,6 +495,7 @@ def read_careful(path: str | PathLike[str], layout: Layout) -> Rows:
     lines: list[int] = []
     rows: list[list[float]] = []
     marked: list[tuple[str, float]] = []
+    not_detected = Counter[str]()
     kinds, marks, has_truth_values = layout.kinds, _find_marks(path, layout), False
     for line, fields in _data_rows(path, layout):
         if len(fields) != layout.width:
@@ -503,8 +510,12 @@ def read_careful(path: str | PathLike[str], layout: Layout) -> Rows:
             has_marks = is_marked(text) or ("points" in marks and "." in text)
             plain = without_marks(text, marks) if has_marks else text
             value = None if marks == "unclear points" and "." in text else number(plain)
-            if value is None and (word := text.strip().upper()) in _TRUTH_VALUES:
+            word = text.strip().upper()
+            if value is None and word in _TRUTH_VALUES:
                 value, has_truth_values = _TRUTH_VALUES[word], True
+            elif value is None and _NOT_DETECTED.fullmatch(word):
+                value = math.nan
+                not_detected[text.strip()] += 1
             if value is None or math.isinf(value):
                 raise InputError.at(
                     path,
@@ -521,6 +532,9 @@ def read_careful(path: str | PathLike[str], layout: Layout) -> Rows:
         raise InputError.at(path, "", "a header only", f"{kinds.row}s in rows below it")
     if has_truth_values:
         layout.notes.append(message("truth_values"))
+    if not_detected:
+        words = join_first([f"{word!r} ({n:,})" for word, n in not_detected.most_common()])
+        layout.notes.append(message("not_detected", n=not_detected.total(), words=words))
     if marked and marks == "decimal comma":
         layout.notes.append(message("decimal_commas"))
     elif marked:
@@ -556,6 +570,10 @@ def number(text: str) -> float | None:
     except ValueError:
         return None
     return None if math.isnan(value) else value
+
+
+def _is_value(text: str) -> bool:
+    return number(text) is not None or bool(_NOT_DETECTED.fullmatch(text.strip().upper()))
 
 
 def _found(text: str, value: float | None) -> str:

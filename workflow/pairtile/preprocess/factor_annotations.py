@@ -21,7 +21,7 @@ from pairtile.io.names import join_first
 from pairtile.preprocess.quality import SampleQuality
 from pairtile.preprocess.samples import NEAR_COPIES_SHARE, SampleDesign, parts_of, term_of
 from pairtile.runtime.threads import one_blas_thread
-from pairtile.statistics.dependence import evenly_spaced, near_copies_of
+from pairtile.statistics.dependence import evenly_spaced, groups_of, near_copies_of
 from pairtile.statistics.hidden_factors import normal_scores
 from pairtile.statistics.sample_effects import (
     Left,
@@ -43,6 +43,9 @@ ONE_SPECIMEN, MAX_COPIES, MIN_SPECIMENS = 0.7, 10, 20
 COPY_CORRELATION, MIN_COMPARED, SAME_NUMBERS = 0.7, 20, 0.95
 """Least correlation of samples that are named as copies; genes of which fewer may agree by
 chance, where they have few levels; least correlation of a column of totals with these."""
+
+MAX_APART = 0.15
+"""Of the samples: a group of more is no accident of a few."""
 
 # Swaps are looked for among at most so many labels, of so many samples each; where more than this
 # share of the samples is closer to others, labels do not go with the values at all.
@@ -153,7 +156,8 @@ def look_at_annotations(
             named = tuple(part for term, _ in chosen for part in parts_of(term.name))
             design = replace(design, explained=np.hstack(every), named=named)
             rest = orthonormal(design.explained[samples], removed)
-        found += _copies(before.rows, rest, labels, shown)
+        apart, few = _few_apart(before.rows, rest, shown)
+        found += apart + _copies(before.rows, together([few], rest), labels, shown)
     effects = [part for name in design.effects for part in parts_of(name)]
     for name in dict.fromkeys([*effects, *design.named]):
         found += _swaps(before.rows, name, labels.get(name, []), shown)
@@ -245,6 +249,21 @@ def _named(
         after=left.passing,
         line=line,
     )
+
+
+def _few_apart(
+    rows: NDArray[np.float64], known: NDArray[np.float64], names: Sequence[str]
+) -> tuple[list[Message], NDArray[np.float64]]:
+    """A few samples that most genes set apart from all others, as those that failed; and which they
+    are, (samples, 0 or 1)."""
+    rest = rows - (rows @ known) @ known.T
+    groups = groups_of(rest.T @ rest)
+    few = np.flatnonzero(groups == np.bincount(groups).argmin()).tolist()
+    if len(few) > MAX_APART * len(names):
+        return [], np.empty((len(names), 0))
+    listed = join_first([names[k] for k in few], 20)
+    member = np.isin(np.arange(len(names)), few)[:, None].astype(np.float64)
+    return [message("few_samples_apart", n=len(few), names=listed)], member
 
 
 def _copies(

@@ -97,7 +97,7 @@ def measure_dependence(
     chance = float(_means_of_neighbours(gram, orders, step).max())
     if removed is not None and removed.size:
         gram = _without(gram, np.linalg.qr(removed[:n_samples])[0])
-    groups = _groups(gram)
+    groups = groups_of(gram)
     varied = int((ranks != ranks[:, :1]).any(axis=1).sum())
     member = (groups[:, None] == np.arange(groups.max() + 1)).astype(np.float64)
     within = _without(gram, member / np.sqrt(member.sum(axis=0)))
@@ -255,9 +255,10 @@ def _without(gram: Float64Array, basis: Float64Array) -> Float64Array:
     return np.asarray(rest - (rest @ basis) @ basis.T)
 
 
-def _groups(gram: Float64Array) -> Int64Array:
+def groups_of(gram: Float64Array) -> Int64Array:
     """The group of each sample, from 0, where two to five groups are nearly all of the first
-    components, one less than there are groups; all 0 where no number of groups is.
+    components of products of samples, one less than there are groups; all 0 where no number of
+    groups is.
 
     Groups by Ward's method; the number of groups with the largest share between them.
     """
