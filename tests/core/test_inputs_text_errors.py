@@ -151,6 +151,15 @@ def test_an_unknown_suffix_is_refused_with_those_known(tmp_path: Path, name: str
     assert ("folder of the matrix" in str(error.value)) == (name == "matrix.mtx")
 
 
+@pytest.mark.parametrize(
+    ("name", "cure"),
+    [("t.xlsx", "Save as"), ("t.RDS", r"in R, write\.table"), ("t.mtx.gz", "give the folder")],
+)
+def test_what_makes_a_table_of_another_file_is_named(tmp_path: Path, name: str, cure: str) -> None:
+    with pytest.raises(InputError, match=f"found the suffix .*10x mtx folder; {cure}"):
+        read_expression(write(tmp_path / name, "x"))
+
+
 def test_an_unknown_orientation_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "t.tsv"
     path.write_text(HEADER + ROWS)

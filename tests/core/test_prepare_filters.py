@@ -61,7 +61,7 @@ def test_constant_genes_are_kept_and_counted_unless_dropping_is_asked_for() -> N
     assert prepared.genes == ["g0", "g2", "g3"]
     assert prepared.counts["genes_constant"] == 1
     assert prepared.items["constant"].tolist() == [False, True, False, False, False]
-    numbers = {w.code: w.numbers for w in prepared.warnings if isinstance(w, Message)}
+    numbers = {m.code: m.numbers for m in prepared.messages if isinstance(m, Message)}
     assert numbers["genes_constant"] == {"n": 1}
 
 

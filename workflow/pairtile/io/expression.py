@@ -310,6 +310,16 @@ def _mean(values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
         return np.asarray(np.where(known, values, 0.0).sum(axis=axis) / known.sum(axis=axis))
 
 
+_CURES = {
+    r"\.mtx(\.gz)?": "give the folder of the matrix",
+    r"\.(xlsx?|ods)": "save the sheet as text with tabs between (Save as, Text)",
+    r"\.(rds|rdata|rda)": "in R, write.table(as.matrix(x), 'table.tsv', sep='\\t', quote=FALSE, "
+    "col.names=NA) writes a table x",
+    r"\.(zip|bz2|xz|zst|7z|tar)": "unpack it",
+}
+"""Suffixes of what people have instead, in small letters -> what makes a table of it."""
+
+
 def _read(
     path: Path,
     orientation: str,
@@ -343,5 +353,6 @@ def _read(
         return read_gct(path, kinds, scratch), genes_in_rows
     if suffix.removesuffix(".gz") in (".tsv", ".tab", ".csv", ".txt"):
         return read_text_table(path, kinds, scratch), genes_in_rows
-    hint = " (give the folder of the matrix)" if suffix.removesuffix(".gz") == ".mtx" else ""
-    raise InputError.at(path, "", f"the suffix {suffix or 'none'!r}{hint}", FORMATS)
+    cure = next((cure for end, cure in _CURES.items() if re.fullmatch(end, suffix)), "")
+    expected = FORMATS + (cure and f"; {cure}")
+    raise InputError.at(path, "", f"the suffix {suffix or 'none'!r}", expected)
