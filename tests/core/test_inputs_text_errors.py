@@ -153,7 +153,11 @@ def test_an_unknown_suffix_is_refused_with_those_known(tmp_path: Path, name: str
 
 @pytest.mark.parametrize(
     ("name", "cure"),
-    [("t.xlsx", "save the sheet"), ("t.RDS", r"in R, write\.table"), ("t.mtx.gz", "give the folder")],
+    [
+        ("t.xlsx", "save the sheet"),
+        ("t.RDS", r"in R, write\.table"),
+        ("t.mtx.gz", "give the folder"),
+    ],
 )
 def test_what_makes_a_table_of_another_file_is_named(tmp_path: Path, name: str, cure: str) -> None:
     (tmp_path / name).write_bytes(gzip.compress(b"x"))
