@@ -123,6 +123,8 @@ def test_a_bad_key_of_an_analysis_is_named_in_one_line(keys: dict[Any, Any], pat
         ({"bootstraps": -1}, "expected an integer between 0 and 10000, or a mapping with keys num"),
         ({"export": ["tsv", "tsv"]}, "expected each once, but 'tsv' is there twice"),
         ({"bins": 10}, "(did you mean estimator.bins?)"),
+        ({"metadata": "s.tsv"}, "(did you mean samples.annotations?)"),
+        ({"seed": 3}, "(did you mean seed, beside analyses?)"),
         ({True: 1}, f"{NOT_TEXT}, true"),
     ],
 )

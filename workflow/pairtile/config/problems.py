@@ -62,6 +62,23 @@ def shown(value: object) -> str:
     return f"{_short(str(value))} (a {type(value).__name__}; put it in quotes if text is meant)"
 
 
+OTHER_NAMES = {
+    **dict.fromkeys(("metadata", "sample_sheet", "samplesheet", "coldata"), "samples.annotations"),
+    **dict.fromkeys(("covariates", "confounders", "batch_correction"), "preprocess.regress_out"),
+    **dict.fromkeys(("tfs", "tf_list", "tf_file", "hubs"), "regulators"),
+    **dict.fromkeys(("data", "counts", "matrix", "input", "expression_file"), "expression"),
+    **dict.fromkeys(("threshold", "cutoff", "top", "n_edges"), "keep"),
+    **dict.fromkeys(("normalization", "normalisation"), "preprocess.normalize"),
+    **dict.fromkeys(("structure", "pdb"), "topology"),
+    **dict.fromkeys(("utrs", "targets", "genes"), "transcripts"),
+    **dict.fromkeys(("threads", "cores", "n_jobs"), "--cores, in the command"),
+    **dict.fromkeys(("output", "outdir", "out"), "results, beside analyses"),
+    **dict.fromkeys(("gpu", "device"), "backend, beside analyses"),
+    **{key: f"{key}, beside analyses" for key in ("results", "seed", "backend")},
+}
+"""What other programs call a key -> where it is here."""
+
+
 def suggestion(word: str, choices: Sequence[str]) -> str:
     """`` (did you mean ...?)`` where one of the choices is near."""
     small = {choice.lower(): choice for choice in choices}
@@ -167,6 +184,9 @@ def _known_keys(path: Path, raw: object, root: type[ConfigModel]) -> str:
     if section is None or section.model is None:
         return "no more keys here"
     keys = section.model.model_fields
+    other = OTHER_NAMES.get(str(unknown).lower(), "")
+    if other.partition(".")[0] in keys or " " in other:
+        return f"{join_list(list(keys))} (did you mean {other}?)"
     for key, field in keys.items():
         if any(unknown in inner.model_fields for inner in models_in(field.annotation)):
             return f"{join_list(list(keys))} (did you mean {key}.{unknown}?)"
