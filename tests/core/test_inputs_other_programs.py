@@ -377,7 +377,7 @@ def test_a_table_that_lies_the_other_way_is_refused_with_its_cure(tmp_path: Path
     turned = FRAME.T
     turned.insert(0, "age", range(len(turned)))
     turned.insert(1, "diagnosis", "case")
-    symbols = FRAME.set_axis(["Actb", "Gapdh", "Myc", *NAMES[3:]])
+    symbols = FRAME.set_axis(["Actb", "Gapdh (14433)", "Myc", *(f"g{k}" for k in NAMES[3:])])
     for frame in (turned, symbols.T):
         frame.to_csv(tmp_path / "t.csv")
         with pytest.raises(InputError, match=r"named as genes .*or orientation: samples_in_rows"):

@@ -39,7 +39,7 @@ _KINDS = {
     "symbols as of mouse or rat": r"[A-Z][a-z]+(\d|-|Rik\b|[a-z])*",
     "symbols as of bacteria": r"[a-z]{3}[A-Z]\d?",
 }
-_SURE = r"ENS[A-Z]*[GTP]\d+(\.\d+)?|[NX][MPR]_\d+(\.\d+)?|\w+_at|ILMN_\d+|MSTRG\.\d+.*"
+_SURE = r"ENS[A-Z]*[GTP]\d+(\.\d+)?|[NX][MPR]_\d+(\.\d+)?|\w+_AT|ILMN_\d+|MSTRG\.\d+.*"
 _WELL_KNOWN = {
     *("ACTB", "GAPDH", "B2M", "TP53", "MYC", "EGFR", "STAT3", "JUN", "FOS", "VIM", "HPRT1", "TBP"),
     *("UBC", "CD4", "KRAS", "AKT1"),
@@ -219,10 +219,10 @@ def kind_of_names(names: Sequence[str]) -> str:
 
 def seem_genes(names: Sequence[str]) -> bool:
     """Whether names are surely of genes: most are of a kind that no sample has, or some are those
-    that hardly a table of symbols lacks."""
-    first = [plain_name(name) for name in names[:1_000]]
+    that hardly a table of symbols lacks. Of ``TP53 (7157)`` and the like the first part counts."""
+    first = [re.split(r"[\s|(]", plain_name(name))[0].upper() for name in names[:100_000]]
     sure = sum(re.fullmatch(_SURE, name) is not None for name in first)
-    return 2 * sure > len(first) or len(_WELL_KNOWN.intersection(map(str.upper, names))) > 2
+    return 2 * sure > len(first) or len(_WELL_KNOWN.intersection(first)) > 2
 
 
 def different_kinds(listed: Sequence[str], genes: Sequence[str]) -> str:
