@@ -13,6 +13,7 @@ import pytest
 from export_networks import AWKWARD, METADATA, NAMES, chain, items_table, write
 from hypothesis import given, settings
 from pairtile import infer_network
+from pairtile.declare.tables import EXACT
 from pairtile.downstream.gene_sets import read_gene_sets
 
 
@@ -23,7 +24,7 @@ def read_tsv(path: Path) -> pd.DataFrame:
         dtype={"source": str, "target": str},
         keep_default_na=False,
         na_values=[""],
-        float_precision="round_trip",
+        float_precision=EXACT,
     )
 
 
@@ -34,7 +35,7 @@ def read_regulon(path: Path) -> pd.DataFrame:
         quoting=3,
         dtype={"source": str, "target": str},
         keep_default_na=False,
-        float_precision="round_trip",
+        float_precision=EXACT,
     )
 
 

@@ -12,6 +12,7 @@ import lxml.html
 import networkx
 import pandas as pd
 import pytest
+from pairtile.declare.tables import EXACT
 from pairtile.runtime.results_lock import LOCK_FILE
 from programs import snakemake
 from workflow_runs import (
@@ -73,7 +74,7 @@ def test_a_configuration_without_analyses_does_not_fall_back_to_the_demo(tmp_pat
 
 def test_exports_are_readable(finished: tuple[Path, Run]) -> None:
     out = finished[0] / "out/net"
-    table = pd.read_csv(out / "network.tsv", sep="\t", float_precision="round_trip")
+    table = pd.read_csv(out / "network.tsv", sep="\t", float_precision=EXACT)
     columns = ["source", "target", "mi_bits", "p_value", "q_value", "spearman", "mode"]
     assert list(table.columns) == [*columns, "p_method"]
     assert len(table) > 20

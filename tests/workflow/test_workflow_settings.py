@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from pairtile.declare.tables import EXACT
 from workflow_runs import Analysis, write_data
 
 GENES, REGULATORS = 60, 6
@@ -35,7 +36,7 @@ def network(data: Path, **changes: object) -> tuple[pd.DataFrame, Analysis]:
     """``network.tsv`` of an analysis without DPI unless asked for, and the analysis."""
     name = f"net-{len(list((data / 'results').glob('*')))}"
     analysis = Analysis(data, {"dpi": False} | changes, name=name).pairs().network().results()
-    table = pd.read_csv(analysis.out / "network.tsv", sep="\t", float_precision="round_trip")
+    table = pd.read_csv(analysis.out / "network.tsv", sep="\t", float_precision=EXACT)
     return table, analysis
 
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hand_made_hits import BODY, LET7, SEED
+from pairtile.declare.tables import EXACT
 from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import ConfigError, InputError
 from pairtile.methods.mirna_targets import export, viennarna_columns
@@ -109,9 +110,7 @@ def test_tsv_and_parquet_hold_the_same(shared: Path, tmp_path: Path) -> None:
     assert parquet["seed_class"].map(type).eq(str).all()
     kinds = parquet.dtypes[["score", "energy_kcal_mol", "site_end"]].astype(str).tolist()
     assert kinds == ["float64", "float32", "int32"]
-    tsv = pd.read_csv(
-        tmp_path / "hits.tsv", sep="\t", keep_default_na=False, float_precision="round_trip"
-    )
+    tsv = pd.read_csv(tmp_path / "hits.tsv", sep="\t", keep_default_na=False, float_precision=EXACT)
     for name in ("seed_begin", "seed_end"):
         tsv[name] = pd.to_numeric(tsv[name])
     tsv = tsv.astype({"energy_kcal_mol": "float32"})

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from pairtile.declare.tables import EXACT
 from pairtile.engine import tiles
 from pairtile.errors import InputError
 from pairtile.methods.multimodal_correlation import score as method
@@ -81,7 +82,7 @@ def test_what_changes_a_tile_has_it_scored_again(tmp_path: Path) -> None:
     assert (said["code"], said["severity"]) == ("no_tiles_taken", "warning")
     # One value of the last gene: the tiles of its band.
     write(tmp_path, GENES)
-    exact = {"index_col": 0, "float_precision": "round_trip"}
+    exact = {"index_col": 0, "float_precision": EXACT}
     table = pd.read_csv(tmp_path / "expression.tsv", sep="\t", **exact)
     table.iloc[-1, 0] += 1.0
     table.to_csv(tmp_path / "expression.tsv", sep="\t")

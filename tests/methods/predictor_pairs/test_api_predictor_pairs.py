@@ -17,6 +17,7 @@ from pairtile import (
     prepare_expression,
     simulate_boolean,
 )
+from pairtile.declare.tables import EXACT
 from workflow_runs import Analysis
 
 ignore_ties = pytest.mark.filterwarnings("ignore:For .* score exactly the same")
@@ -55,7 +56,7 @@ def by_the_workflow(
         keep_default_na=False,
         na_values=[""],
         dtype=None,
-        float_precision="round_trip",
+        float_precision=EXACT,
     )
     return sets, pd.read_parquet(out / "network.parquet")
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from pairtile.declare.tables import EXACT
 from pairtile.errors import ConfigError, InputError
 from pairtile.methods.trajectory_correlation import score
 from pairtile.methods.trajectory_correlation import tables as trajectory_tables
@@ -21,7 +22,7 @@ from workflow_runs import Analysis, temporary_files
 
 def read(path: Path) -> pd.DataFrame:
     names = {"source": str, "target": str}
-    exact = {"keep_default_na": False, "na_values": [""], "float_precision": "round_trip"}
+    exact = {"keep_default_na": False, "na_values": [""], "float_precision": EXACT}
     return pd.read_csv(path, sep="\t", dtype=names, **exact)
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import pandas as pd
 
 from pairtile.declare.columns import declared_columns, explained
 from pairtile.errors import StoreError
+
+EXACT: Literal["round_trip"] | None = "round_trip" if pd.__version__ < "3.1" else None
+"""``float_precision`` for numbers that are read to the last bit: as pandas 3.1 reads by itself."""
 
 
 def empty_table(package: str, file: str) -> pd.DataFrame:
@@ -36,7 +40,7 @@ def read_result_table(path: Path, package: str, columns: list[int] | None = None
             usecols=columns,
             dtype=dict.fromkeys(texts, str),
             keep_default_na=False,
-            float_precision="round_trip",
+            float_precision=EXACT,
             na_values={column: [""] for column in header if column not in texts},
         )
     except (OSError, ValueError) as error:

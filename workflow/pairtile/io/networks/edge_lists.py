@@ -22,7 +22,8 @@ def write_tsv(network: NetworkTable, path: Path) -> None:
     value; a missing one is an empty field. Names are as in the input; one that begins with or
     contains a quotation mark is quoted in the way of CSV. pandas reads all names exactly, also
     genes called ``NA`` or ``007``, with ``read_csv(path, sep="\\t", dtype={"source": str, "target":
-    str}, keep_default_na=False, na_values=[""], float_precision="round_trip")``.
+    str}, keep_default_na=False, na_values=[""])`` (before pandas 3.1 with
+    ``float_precision="round_trip"``, too).
     """
     columns = ["source", "target", *network.columns]
     network.edges.to_csv(
