@@ -107,3 +107,22 @@ def test_every_stage_has_its_sentences_in_the_methods_paragraph(tmp_path: Path) 
     assert "fixed effects" not in paragraph
     samples["batch"] = "plate"
     assert "with batches as fixed effects" in PageText(results).cited("stages_methods")[0]
+
+
+def test_the_methods_paragraph_says_all_that_was_done_to_the_values(tmp_path: Path) -> None:
+    """And of what was not done nothing."""
+    results = read_results(write_results(tmp_path / "demo"))
+    results.summary["counts"]["hidden_factors"] = 3
+    asked = {"sample_scale": True, "regress_out": ["plate", "age"], "hidden_factors": 3}
+    results.parameters["preprocess"] |= asked
+    text = PageText(results).text("methods")
+    for done in ("the same spread", "plate and age", "first 3 hidden factors"):
+        assert done in text
+    results.parameters["preprocess"] |= {"sample_scale": False, "regress_out": []}
+    results.parameters["preprocess"] |= {"hidden_factors": "none"}
+    text = PageText(results).text("methods")
+    assert "spread in all" not in text
+    assert "effects of" not in text
+    assert "hidden factors" not in text
+    left_out = f"left out ({' or '.join(results.dropped['reason'].unique())})"
+    assert left_out.replace("too few samples", "observed in fewer than 20 samples") in text
