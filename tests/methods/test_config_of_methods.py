@@ -9,7 +9,6 @@ import jsonschema
 import pytest
 import yaml
 from pairtile.config.describe import json_schema
-from pairtile.config.export_formats import EXPORT_FORMATS
 from pairtile.config.load import load_config
 from pairtile.config.root import models
 from paths import ROOT
@@ -88,5 +87,3 @@ def test_the_example_holds_the_defaults_but_for_files(method: str) -> None:
     differ = {key for key in expected if found[key] != expected[key]}
     of_files = {name.split(".")[0] for name in section.input_files()}
     assert differ - of_files == OTHERWISE.get(method, set())
-    formats = text.rsplit("# ", 1)[1].split()
-    assert formats == list(EXPORT_FORMATS)

@@ -29,7 +29,7 @@ class Score:
         Of ``network.parquet``.
     unit
         As ``keep: {score: x}`` takes it.
-    about
+    description
         What the reference says of it, behind its name.
     of
         The score of source -> target, float64 of the same shape, from their mutual information and
