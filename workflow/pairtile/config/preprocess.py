@@ -175,6 +175,18 @@ class Preprocess(ConfigModel):
         ),
     )
 
+    @property
+    def of_levels(self) -> Preprocess:
+        """For values that are used as they are: no key but these two does anything."""
+        return Preprocess(
+            log2=False,
+            pseudocount=0,
+            normalize="none",
+            sample_scale=False,
+            min_samples=self.min_samples,
+            drop_constant=self.drop_constant,
+        )
+
     def requirements(self) -> Iterator[Rule]:
         unused = self.control_genes is not None and self.hidden_factors == "none"
         yield Rule(unused, "control_genes", "null, unless hidden_factors is auto or a number")
