@@ -12,15 +12,7 @@ from pairtile.config.describe import json_schema
 from pairtile.config.load import load_config
 from pairtile.config.root import models
 from paths import ROOT
-
-LEAST: dict[str, dict[str, Any]] = {
-    "mirna_targets": {"mirnas": "m.fa", "transcripts": "t.fa"},
-    "multimodal_correlation": {"expression": "e.tsv"},
-    "mutual_information": {"expression": "e.tsv"},
-    "predictor_pairs": {"expression": "e.tsv"},
-    "trajectory_correlation": {"topology": "t.psf", "trajectories": ["a.dcd"]},
-}
-"""Method -> what it cannot do without."""
+from required_keys import required_keys
 
 FORMS: list[dict[str, Any]] = yaml.safe_load("""
 - {method: mirna_targets, estimator: {trim: 50, score: "1.2e2", gap_extend: 0}}
@@ -45,7 +37,7 @@ FORMS: list[dict[str, Any]] = yaml.safe_load("""
 
 
 def resolved(method: str, **keys: Any) -> dict[str, Any]:
-    section = {"method": method, **LEAST[method], **keys}
+    section = {"method": method, **required_keys(method), **keys}
     found: dict[str, Any] = load_config({"analyses": {"a": section}}).resolved("a")
     return found
 
@@ -69,7 +61,7 @@ def test_resolved_section_is_json_fits_the_schema_and_loads_to_itself(
 def test_defaults_in_the_schema_are_those_that_load(method: str) -> None:
     properties = json_schema()["$defs"][models()[method].__name__]["properties"]
     defaults = {key: part["default"] for key, part in properties.items() if "default" in part}
-    assert resolved(**{**defaults, "method": method, **LEAST[method]}) == resolved(method)
+    assert resolved(**{**defaults, "method": method, **required_keys(method)}) == resolved(method)
 
 
 OTHERWISE = {
