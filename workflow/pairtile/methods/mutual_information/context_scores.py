@@ -74,10 +74,9 @@ class SourceTarget:
         self._moments, self._combine, self._entropy = moments, combine, entropy_bits
 
     @property
-    def entropies(self) -> tuple[DeviceArray, DeviceArray]:
+    def entropies(self) -> list[DeviceArray]:
         """Marginal entropy of the source and of the target, in bits."""
-        of = self._entropy
-        return self.xp.asarray(of[self.source]), self.xp.asarray(of[self.target])
+        return [self.xp.asarray(self._entropy[genes]) for genes in (self.source, self.target)]
 
     @property
     def z_source(self) -> DeviceArray:
