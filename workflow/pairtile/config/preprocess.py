@@ -44,6 +44,9 @@ Normalization = Literal[
 ]
 MAX_FACTORS = 50
 
+# Keys of ``preprocess`` that also clean the other table where nothing is said of it.
+OF_BOTH_TABLES = ("min_samples", "drop_constant", "sample_scale", "regress_out", "hidden_factors")
+
 Columns = Annotated[
     tuple[Annotated[str, Text("the name of a column")], ...],
     Strict(False),
@@ -422,8 +425,8 @@ class TwoTableAnalysis(ExpressionAnalysis):
         default=None,
         description=(
             "How `other_expression` is cleaned, with the keys of `preprocess`. null: "
-            "`min_samples`, `drop_constant`, `sample_scale`, `regress_out` and `hidden_factors` "
-            "as there, all else by the table itself."
+            + join_list(tuple(f"`{key}`" for key in OF_BOTH_TABLES), "and")
+            + " as there, all else by the table itself."
         ),
     )
 
@@ -443,8 +446,7 @@ class TwoTableAnalysis(ExpressionAnalysis):
         """``other_preprocess``, or what it is where nothing is said."""
         if self.other_preprocess is not None:
             return self.other_preprocess
-        shared = ("min_samples", "drop_constant", "sample_scale", "regress_out", "hidden_factors")
-        return Preprocess(**{key: getattr(self.preprocess, key) for key in shared})
+        return Preprocess(**{key: getattr(self.preprocess, key) for key in OF_BOTH_TABLES})
 
     def input_files(self) -> dict[str, str]:
         found = super().input_files()
