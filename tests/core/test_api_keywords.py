@@ -46,6 +46,7 @@ def settings_of(
 def test_every_keyword_has_the_default_of_its_key_and_is_described(function: Any) -> None:
     parameters = inspect.signature(function).parameters
     for name, field in settings(function):
+        assert name in parameters, f"{function.__name__} has no keyword for the key {name}"
         default = field.get_default(call_default_factory=True)
         if isinstance(default, BaseModel):
             default = default.model_dump(mode="json")

@@ -15,14 +15,16 @@ PACKAGE = ROOT / "workflow/pairtile"
 # go down. Write the new one when there are fewer.
 MAX_PACKAGE = 44940
 CORE = ("engine", "declare", "config", "io", "preprocess", "report", "steps", "runtime", "api")
-MAX_CORE = 13286
+MAX_CORE = 13284
 MAX_OF_METHODS = {  # without their kernels
     "mirna_targets": 4859,
     "multimodal_correlation": 3767,
     "mutual_information": 2653,
-    "predictor_pairs": 2854,
+    "predictor_pairs": 2852,
     "trajectory_correlation": 5278,
 }
+
+PAID = "take as many away in the same part as a change adds (CONTRIBUTING.md, The house)"
 
 # These, too, only ever go down.
 MAX_ANY = 120
@@ -54,18 +56,19 @@ def statements(*folders: Path) -> int:
 
 def test_the_package_does_not_grow() -> None:
     found = sum(isinstance(node, ast.stmt) for tree in trees().values() for node in ast.walk(tree))
-    assert 0 < found <= MAX_PACKAGE
+    assert 0 < found <= MAX_PACKAGE, f"{found} statements: {PAID}"
 
 
 def test_what_the_author_of_a_method_must_know_does_not_grow() -> None:
-    assert 0 < statements(*(PACKAGE / room for room in CORE)) <= MAX_CORE
+    found = statements(*(PACKAGE / room for room in CORE))
+    assert 0 < found <= MAX_CORE, f"{found} statements in {', '.join(CORE)}: {PAID}"
 
 
 def test_a_method_does_not_grow() -> None:
     found = {name: statements(PACKAGE / "methods" / name) for name in MAX_OF_METHODS}
-    assert {name: n for name, n in found.items() if not 0 < n <= MAX_OF_METHODS[name]} == {}
+    assert {name: n for name, n in found.items() if not 0 < n <= MAX_OF_METHODS[name]} == {}, PAID
     there = {path.parent.name for path in PACKAGE.glob("methods/*/__init__.py")}
-    assert there == MAX_OF_METHODS.keys()
+    assert there == MAX_OF_METHODS.keys(), "a new method states its statements in MAX_OF_METHODS"
 
 
 def test_one_place_runs_the_steps_of_an_analysis() -> None:

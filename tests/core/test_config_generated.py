@@ -123,7 +123,8 @@ def test_example_of_each_method_shows_every_key(method: type[Analysis]) -> None:
 
 
 def assert_complete(given: dict[str, Any], section: type[ConfigModel]) -> None:
-    assert set(given) == set(section.model_fields)
+    differ = set(given) ^ set(section.model_fields)
+    assert not differ, f"keys that only the example in config/examples or the model has: {differ}"
     for key, field in section.model_fields.items():
         inner = models_in(field.annotation)
         if len(inner) == 1 and given[key] not in (False, None, "auto"):

@@ -82,7 +82,7 @@ def from_yaml(line: str) -> dict[str, Any]:
 
 def test_every_default_is_that_of_the_contract() -> None:
     config = load_config({"analyses": {"net": {k: DEFAULTS[k] for k in ("method", "expression")}}})
-    assert config.resolved("net") == DEFAULTS
+    assert config.resolved("net") == DEFAULTS, "a new default: tests/support/expression_defaults.py"
     assert (config.results, config.backend, config.seed) == ("results", "auto", 1)
     assert isinstance(config.analyses["net"], MutualInformationConfig)
 

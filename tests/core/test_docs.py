@@ -40,6 +40,7 @@ from pairtile.report.figures import COMMON_FIGURES
 from pairtile.simulate import simulate_kinetic, write_simulation
 from pairtile.steps.result_files import ResultFiles
 from paths import ROOT
+from required_keys import required_keys
 
 
 def anchors(page: Path) -> set[str]:
@@ -127,16 +128,6 @@ def test_configurations_shown_are_valid(block, tmp_path):
     load_config(path)
 
 
-LEAST: dict[str, dict[str, Any]] = {
-    "mutual_information": {"expression": "e.tsv"},
-    "predictor_pairs": {"expression": "e.tsv"},
-    "mirna_targets": {"mirnas": "m.fa", "transcripts": "t.fa"},
-    "multimodal_correlation": {"expression": "e.tsv"},
-    "trajectory_correlation": {"topology": "t.psf", "trajectories": ["r.dcd"]},
-}
-"""What an analysis cannot do without."""
-
-
 def keys_by_section(method: type[Analysis]) -> dict[str, list[tuple[str, ...]]]:
     """Every key of a configuration and the places where it stands."""
     found: dict[str, list[tuple[str, ...]]] = {}
@@ -167,7 +158,7 @@ def test_settings_named_in_the_text_are_valid(page):
 def setting_fault(method: type[Analysis], place: tuple[str, ...], value: Any) -> str | None:
     """Why a method refuses ``value`` at ``place``."""
     name = method.method_name()
-    analysis: dict[str, Any] = {"method": name, **LEAST[name]}
+    analysis: dict[str, Any] = {"method": name, **required_keys(name)}
     top: dict[str, Any] = {"analyses": {"a": analysis}}
     if place[0] in Config.model_fields:
         top[place[0]] = value
@@ -223,8 +214,10 @@ def test_every_file_described_is_one_that_rules_make():
 
 
 def test_export_formats_are_described_with_their_files():
-    for suffix, format in FORMAT_OF_SUFFIX.items():
-        assert f"| `{format}` | `network.{suffix}` |" in text_of(RESULTS_PAGE)
+    """The page is the one other place that names them: a file that is renamed is noticed here."""
+    described = re.findall(r"^\| `(\w+)` \| `network\.([\w.]+)` \|", text_of(RESULTS_PAGE), re.M)
+    formats = [(name, suffix) for suffix, name in FORMAT_OF_SUFFIX.items()]
+    assert described == formats, "rows of `Formats of export`, in the order of EXPORT_FORMATS"
 
 
 @pytest.fixture(scope="module")

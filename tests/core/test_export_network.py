@@ -20,26 +20,6 @@ from workflow_runs import Analysis, write_data
 FORMATS = list(EXPORT_FORMATS)
 
 
-def test_formats_and_file_names_are_those_of_the_contract() -> None:
-    assert {name: f"network.{format.suffix}" for name, format in EXPORT_FORMATS.items()} == {
-        "tsv": "network.tsv",
-        "parquet": "network.parquet",
-        "graphml": "network.graphml",
-        "gexf": "network.gexf",
-        "sif": "network.sif",
-        "cx2": "network.cx2",
-        "adjacency": "network.npz",
-        "h5ad": "network.h5ad",
-        "h5mu": "network.h5mu",
-        "zarr": "network.zarr.zip",
-        "regulon": "network.regulon.tsv",
-        "adj": "network.adj",
-        "adjacencies": "network.adjacencies.tsv",
-        "gmt": "network.gmt",
-        "html": "network.html",
-    }
-
-
 def test_one_place_knows_formats_by_name() -> None:
     """But for names that mean other things, too: tables in text, a sparse matrix, a suffix."""
     names = {"graphml", "gexf", "sif", "cx2", "h5mu", "adjacencies"}

@@ -302,6 +302,7 @@ def test_names_columns_and_settings_stay_text_in_every_format(format: str, tmp_p
     for column in (*HOSTILE, "/../../outside", ".."):  # as a user may call a condition
         network[column] = 0.5
     path = write(tmp_path, format, network, items_table(HOSTILE, len(HOSTILE)), directed=True)
+    assert format in NAMES_IN, "say in NAMES_IN how the names of genes are read back from the file"
     assert NAMES_IN[format](path) == set(HOSTILE)
     if format in ("graphml", "gexf"):
         elements = list(lxml.etree.parse(path).iter("*"))

@@ -26,7 +26,7 @@ TEMPLATES = [method.folder / "text.md.j2" for method in methods().values()]
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: path.parent.name)
 def test_figures_have_a_caption_each_and_papers_are_there(template: Path) -> None:
     text = template.read_text(encoding="utf-8")
-    charts = (template.parent / "charts.py").read_text(encoding="utf-8")
+    charts = "".join(path.read_text(encoding="utf-8") for path in template.parent.glob("*.py"))
     method = methods()[template.parent.name]
     drawn = {re.sub(r"_\d$", "", name) for name in method.part(method.report).figures}
     drawn |= set(
@@ -38,7 +38,7 @@ def test_figures_have_a_caption_each_and_papers_are_there(template: Path) -> Non
     shared = Path(pairtile.__file__).parent / "report" / "references.bib"
     papers = (template.parent / "references.bib").read_text() + shared.read_text()
     cited = set(re.findall(r"\"([A-Z]+(?:_[A-Z]+)*_\d{4}|NORMI|NETSCI)\"", text))
-    assert cited
+    assert cited, "the methods paragraph cites no paper"
     assert all(f"{{{key}," in papers for key in cited)
 
 
@@ -71,7 +71,7 @@ def test_every_sentence_and_key_number_declares_where_its_evidence_is(template: 
     whole = template.read_text(encoding="utf-8")
     text = "\n".join(re.findall(FIRST_SCREEN, whole, re.DOTALL))
     sentences = re.findall(r"^(?:\{\{ \")?- (.*)", text, re.MULTILINE)
-    assert sentences
+    assert sentences or "macro findings" not in whole
     # One without a number may have no place.
     assert [one for one in sentences if not re.match(r"\[.+?\] |\[\] [^{]*$", one)] == []
     for name in re.findall(r"figure-([a-z_0-9]+)", text):
@@ -107,3 +107,22 @@ def test_every_stage_has_its_sentences_in_the_methods_paragraph(tmp_path: Path) 
     assert "fixed effects" not in paragraph
     samples["batch"] = "plate"
     assert "with batches as fixed effects" in PageText(results).cited("stages_methods")[0]
+
+
+def test_the_methods_paragraph_says_all_that_was_done_to_the_values(tmp_path: Path) -> None:
+    """And of what was not done nothing."""
+    results = read_results(write_results(tmp_path / "demo"))
+    results.summary["counts"]["hidden_factors"] = 3
+    asked = {"sample_scale": True, "regress_out": ["plate", "age"], "hidden_factors": 3}
+    results.parameters["preprocess"] |= asked
+    text = PageText(results).text("methods")
+    for done in ("the same spread", "plate and age", "first 3 hidden factors"):
+        assert done in text
+    results.parameters["preprocess"] |= {"sample_scale": False, "regress_out": []}
+    results.parameters["preprocess"] |= {"hidden_factors": "none"}
+    text = PageText(results).text("methods")
+    assert "spread in all" not in text
+    assert "effects of" not in text
+    assert "hidden factors" not in text
+    left_out = f"left out ({' or '.join(results.dropped['reason'].unique())})"
+    assert left_out.replace("too few samples", "observed in fewer than 20 samples") in text

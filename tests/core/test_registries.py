@@ -170,7 +170,7 @@ TESTS = [(method, number) for method in TOOLS for number in range(3)]
 
 
 def test_every_method_has_a_tool_and_each_three_tests_of_which_one_fails() -> None:
-    assert TOOLS.keys() == models().keys()
+    assert TOOLS.keys() == models().keys(), "each method has a Tool in registries/galaxy_tools.py"
     for method in TOOLS:
         tests = tool(method).findall("tests/test")
         assert [test.get("expect_failure") for test in tests] == [None, None, "true"]

@@ -9,19 +9,10 @@ import jsonschema
 import pytest
 import yaml
 from pairtile.config.describe import json_schema
-from pairtile.config.export_formats import EXPORT_FORMATS
 from pairtile.config.load import load_config
 from pairtile.config.root import models
 from paths import ROOT
-
-LEAST: dict[str, dict[str, Any]] = {
-    "mirna_targets": {"mirnas": "m.fa", "transcripts": "t.fa"},
-    "multimodal_correlation": {"expression": "e.tsv"},
-    "mutual_information": {"expression": "e.tsv"},
-    "predictor_pairs": {"expression": "e.tsv"},
-    "trajectory_correlation": {"topology": "t.psf", "trajectories": ["a.dcd"]},
-}
-"""Method -> what it cannot do without."""
+from required_keys import required_keys
 
 FORMS: list[dict[str, Any]] = yaml.safe_load("""
 - {method: mirna_targets, estimator: {trim: 50, score: "1.2e2", gap_extend: 0}}
@@ -46,7 +37,7 @@ FORMS: list[dict[str, Any]] = yaml.safe_load("""
 
 
 def resolved(method: str, **keys: Any) -> dict[str, Any]:
-    section = {"method": method, **LEAST[method], **keys}
+    section = {"method": method, **required_keys(method), **keys}
     found: dict[str, Any] = load_config({"analyses": {"a": section}}).resolved("a")
     return found
 
@@ -70,7 +61,7 @@ def test_resolved_section_is_json_fits_the_schema_and_loads_to_itself(
 def test_defaults_in_the_schema_are_those_that_load(method: str) -> None:
     properties = json_schema()["$defs"][models()[method].__name__]["properties"]
     defaults = {key: part["default"] for key, part in properties.items() if "default" in part}
-    assert resolved(**{**defaults, "method": method, **LEAST[method]}) == resolved(method)
+    assert resolved(**{**defaults, "method": method, **required_keys(method)}) == resolved(method)
 
 
 OTHERWISE = {
@@ -88,5 +79,3 @@ def test_the_example_holds_the_defaults_but_for_files(method: str) -> None:
     differ = {key for key in expected if found[key] != expected[key]}
     of_files = {name.split(".")[0] for name in section.input_files()}
     assert differ - of_files == OTHERWISE.get(method, set())
-    formats = text.rsplit("# ", 1)[1].split()
-    assert formats == list(EXPORT_FORMATS)

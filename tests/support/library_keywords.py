@@ -85,7 +85,8 @@ def rewritten(source: str, function: Any) -> str:
     doc = source[begin:end]
     for name, text in descriptions(function):
         entry = re.search(rf"^( +){name} : .*\n((?:\1 {{4}}.*\n)+)", doc, re.MULTILINE)
-        assert entry, f"{function.__name__} has no entry {name}"
+        lacking = f"{function.__name__}: add an entry `{name} : its type` and any line below it"
+        assert entry, lacking
         indent = entry[1] + "    "
         lines = textwrap.wrap(text, 100 - len(indent), break_on_hyphens=False)
         block = textwrap.indent("\n".join(lines), indent) + "\n"

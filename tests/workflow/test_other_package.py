@@ -78,10 +78,17 @@ def test_commands_and_documentation_know_the_method(
     assert "kendall: Kendall's rank correlation tau-a" in pairtile(with_kendall, "init").stdout
     assert "min_tau: 0.5" in pairtile(with_kendall, "init", "kendall").stdout
     expression = str(tmp_path / "expression.tsv")
-    write_config(tmp_path, {"net": {"method": "kendall", "expression": expression, "chunks": 3}})
+    annotations = tmp_path / "samples.tsv"
+    batches = [f"{sample}\tb{number % 2}\n" for number, sample in enumerate(data.columns)]
+    annotations.write_text("sample\tplate\n" + "".join(batches))
+    asked: dict[str, object] = {"method": "kendall", "expression": expression, "chunks": 3}
+    asked["samples"] = {"annotations": str(annotations)}
+    asked["preprocess"] = {"regress_out": ["plate"]}
+    write_config(tmp_path, {"net": asked})
     checked = pairtile(with_kendall, "check", str(tmp_path / "config.yaml"))
     assert checked.returncode == 0, checked.stderr
     assert "780 pairs in 6 tiles, 3 chunks" in checked.stdout
+    assert "plate" in checked.stdout  # keys of every table of expression do what they say
     code = "from pairtile.config.describe import readme_text; print(readme_text())"
     page = subprocess.check_output([sys.executable, "-c", code], env=with_kendall, text=True)
     assert "## `method: kendall`" in page

@@ -26,8 +26,8 @@ SCORES["weaker_z"] = Score(
     "weaker_z",
     "weaker_z",
     "standard deviations",
-    "the lesser of both z-scores.",
-    lambda pair: pair.xp.minimum(pair.z_source, pair.z_target),
+    "the lesser of both z-scores, as a share of both entropies.",
+    lambda pair: pair.xp.minimum(pair.z_source, pair.z_target) / sum(pair.entropies),
     methods="Pairs were scored by the lesser of both z-scores ([FAITH_2007]).",
 )
 """
@@ -51,7 +51,7 @@ asked = {"score": "weaker_z", "keep": {"top_edges": 50}, "dpi": False}
 null = {"permutations": 1000}
 analyse(
     "mutual_information", folder="net", page=True, backend="cpu", expression=table, null=null,
-    gold_standard="gold.tsv", export=["tsv", "html"], **asked,
+    gold_standard="gold.tsv", export=["tsv", "html"], estimator={"transform": "none"}, **asked,
 )
 json.dump(infer_network(made, permutations=1000, **asked).attrs["score"], sys.stdout)
 """
@@ -84,7 +84,9 @@ def test_a_score_takes_thirty_lines_in_two_places() -> None:
 def test_network_evaluation_and_library_rank_by_a_score_that_was_added(added) -> None:
     folder, ranked_in_library = added
     z = z_scores(folder)
-    weaker = np.minimum(z, z.T)
+    entropy_bits = np.load(folder / "net/state/entropy_bits.npy")
+    assert entropy_bits.std() > 0.0
+    weaker = np.minimum(z, z.T) / (entropy_bits[:, None] + entropy_bits)
     network = pd.read_parquet(folder / "net/network.parquet")
     names = pd.read_parquet(folder / "net/items.parquet")["name"].tolist()
     i, j = (network[end].map(names.index).to_numpy() for end in ("source", "target"))

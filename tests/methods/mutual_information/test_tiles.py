@@ -14,7 +14,8 @@ from pairtile.engine.selection import RunningTopK, Selection
 from pairtile.gpu.device import choose
 from pairtile.methods.mutual_information.api import open_analysis
 from pairtile.methods.mutual_information.config import MutualInformationConfig
-from pairtile.methods.mutual_information.context_scores import directed_scores, mean_sd
+from pairtile.methods.mutual_information.context_scores import mean_sd
+from pairtile.methods.mutual_information.network import PairScores
 from pairtile.methods.mutual_information.null import Null
 from pairtile.methods.mutual_information.scores import SCORES
 
@@ -134,20 +135,14 @@ def test_scores_of_a_tile_are_those_of_the_list_of_its_pairs(backend, score, reg
     flags = estimator.is_regulator
     i, j, bits = rows["i"], rows["j"], rows["mi_bits"]
     moments = naive_moments(i, j, bits, GENES, flags)
-    of_list = directed_scores(SCORES[score].of, bits, i, j, moments, flags)
+    scores = PairScores(GENES, SCORES[score], flags, moments)
+    of_list = scores.from_bits(bits, i, j)
     dense = np.zeros((GENES, GENES))
     dense[i, j] = bits
     device, genes = choose(backend), np.arange(GENES)
     first = genes if flags is None else np.flatnonzero(flags)
-    of_tile = directed_scores(
-        SCORES[score].of,
-        device.xp.asarray(dense[first]),
-        first[:, None],
-        genes[None, :],
-        moments,
-        flags,
-        device.xp,
-    )
+    ends = first[:, None], genes[None, :]
+    of_tile = scores.from_bits(device.xp.asarray(dense[first]), *ends, device.xp)
     for found, expected in zip(of_tile, of_list, strict=True):
         found = device.to_host(found)[np.searchsorted(first, i), j]
         np.testing.assert_allclose(found, expected, atol=1e-12)

@@ -115,7 +115,10 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"levels": "l.tsv"}, "levels"),
     ({"levels": 3}, "levels"),
     ({"layer": "counts"}, "layer"),
-    (NO_TABLE | {"levels": "l.tsv", "preprocess": {"normalize": "cpm"}}, "preprocess"),
+    *(
+        (NO_TABLE | {"levels": "l.tsv", "preprocess": cleaned}, "preprocess")
+        for cleaned in ({"normalize": "cpm"}, {"hidden_factors": 2}, {"sample_scale": True})
+    ),
     ({"quantize": {"levels": 5}}, "quantize.levels"),
     ({"quantize": {"levels": 1}}, "quantize.levels"),
     ({"quantize": {"levels": 4}}, "quantize.levels"),

@@ -16,7 +16,7 @@ class ExportFormat(NamedTuple):
     ----------
     writer
         Its function in ``pairtile.io.networks``: ``module.function``.
-    about
+    description
         What it is, or who reads it.
     suffix
         Of ``network.SUFFIX``.

@@ -44,6 +44,9 @@ Normalization = Literal[
 ]
 MAX_FACTORS = 50
 
+# Keys of ``preprocess`` that also clean the other table where nothing is said of it.
+OF_BOTH_TABLES = ("min_samples", "drop_constant", "sample_scale", "regress_out", "hidden_factors")
+
 Columns = Annotated[
     tuple[Annotated[str, Text("the name of a column")], ...],
     Strict(False),
@@ -174,6 +177,18 @@ class Preprocess(ConfigModel):
             "null: from all genes."
         ),
     )
+
+    @property
+    def of_levels(self) -> Preprocess:
+        """For values that are used as they are: no key but these two does anything."""
+        return Preprocess(
+            log2=False,
+            pseudocount=0,
+            normalize="none",
+            sample_scale=False,
+            min_samples=self.min_samples,
+            drop_constant=self.drop_constant,
+        )
 
     def requirements(self) -> Iterator[Rule]:
         unused = self.control_genes is not None and self.hidden_factors == "none"
@@ -410,8 +425,8 @@ class TwoTableAnalysis(ExpressionAnalysis):
         default=None,
         description=(
             "How `other_expression` is cleaned, with the keys of `preprocess`. null: "
-            "`min_samples`, `drop_constant`, `sample_scale`, `regress_out` and `hidden_factors` "
-            "as there, all else by the table itself."
+            + join_list(tuple(f"`{key}`" for key in OF_BOTH_TABLES), "and")
+            + " as there, all else by the table itself."
         ),
     )
 
@@ -431,8 +446,7 @@ class TwoTableAnalysis(ExpressionAnalysis):
         """``other_preprocess``, or what it is where nothing is said."""
         if self.other_preprocess is not None:
             return self.other_preprocess
-        shared = ("min_samples", "drop_constant", "sample_scale", "regress_out", "hidden_factors")
-        return Preprocess(**{key: getattr(self.preprocess, key) for key in shared})
+        return Preprocess(**{key: getattr(self.preprocess, key) for key in OF_BOTH_TABLES})
 
     def input_files(self) -> dict[str, str]:
         found = super().input_files()

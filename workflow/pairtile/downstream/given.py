@@ -77,10 +77,8 @@ def prepare_values(config: TableAnalysis, kept: list[str], scratch: Path) -> Val
     if isinstance(config, TwoTableAnalysis) and config.other_expression is not None:
         return _arrays(read_two_tables(config, scratch).prepared, kept)
     expression, design = read_arranged(config, scratch)
-    settings = config.preprocess
-    if config.table_path() != config.expression:  # levels, which are as they are
-        as_read = {"log2": False, "sample_scale": False, "hidden_factors": "none"}
-        settings = settings.model_copy(update={**as_read, "control_genes": None})
+    are_levels = config.table_path() != config.expression
+    settings = config.preprocess.of_levels if are_levels else config.preprocess
     compared = config.differential is not None or bool(config.obs)  # of a group: ``split_by``
     raw = whole_counts(expression.values, scratch) if compared else None
     names = pd.Index(expression.genes)

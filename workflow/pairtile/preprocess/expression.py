@@ -663,10 +663,8 @@ def _left(expression: Expression, chosen: Preprocess, cleaning: CleaningLog) -> 
 def _warn_of_samples(values: np.ndarray, expression: Expression, cleaning: CleaningLog) -> None:
     missing = np.ones(values.shape[1], dtype=bool)
 
-    def all_missing(rows: slice) -> NDArray[np.bool_]:
-        return np.isnan(values[rows]).all(axis=0)
-
-    for found in in_threads(all_missing, row_blocks(values.shape)):
+    blocks = row_blocks(values.shape)
+    for found in in_threads(lambda rows: np.isnan(values[rows]).all(axis=0), blocks):
         missing &= found
         release(values)
         if not missing.any():

@@ -153,11 +153,8 @@ def median_ratio_factors(
         )
     values, n_samples = expression.values, len(expression.samples)
 
-    def mean_logs(rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        return np.asarray(np.log(values[rows]).mean(axis=1))
-
     blocks = blocks_of(complete, n_samples)
-    means = np.concatenate(list(in_threads(mean_logs, blocks)))
+    means = np.concatenate(list(in_threads(lambda rows: np.log(values[rows]).mean(axis=1), blocks)))
     release(values)
     if isinstance(values, SparseRows):  # few genes: columns of a sparse table take long
         values, complete = values[complete], np.arange(complete.size)

@@ -74,18 +74,18 @@ def degree_lines(degree: pd.Series, targets: pd.Series) -> Figure:
         (", ".join(map(shortened, sorted(map(str, group.index)))), k, int((hubs >= k).sum()))
         for k, group in hubs.groupby(hubs, sort=True)
     ]
+    # Of each degree that there is, how many have at least it.
+    reached = {
+        name: each.value_counts().sort_index(ascending=False).cumsum()[::-1]
+        for name, each in curves.items()
+        if len(each)
+    }
     return lines(
-        {name: _at_least(each) for name, each in curves.items() if len(each)},
+        {name: (each.index.to_numpy(), each.to_numpy()) for name, each in reached.items()},
         marker="o", xscale="log", yscale="log", xlim=(0.85, None), ylim=(0.75, None), xlabel="k",
         ylabel="number with at least k", n_named=N_NAMED,
         named=[hub for hub in reversed(named) if hub[2] <= N_NAMED],
     )  # fmt: skip
-
-
-def _at_least(degree: pd.Series) -> tuple[ArrayLike, ArrayLike]:
-    """Each degree that there is, and how many have at least it."""
-    values, numbers = np.unique(degree.to_numpy(dtype=np.int64), return_counts=True)
-    return values, numbers[::-1].cumsum()[::-1]
 
 
 def precision_recall(results: Results) -> Drawn:

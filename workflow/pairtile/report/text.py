@@ -8,6 +8,7 @@ A template is Jinja with a macro for each part:
 - ``key_numbers``: a line ``| value | what it is | what it is set against | PLACES |`` each, which
   links to the first place that the page has;
 - ``methods``: a paragraph, which cites papers by ``cite("KEY")``;
+- ``ranking``: which pairs are ranked against a gold standard, where these are not all scored ones;
 - ``figure_NAME``: ``## Kind: Title``, the caption, and after ``>`` what only the text for those who
   cannot see the figure adds.
 

@@ -14,8 +14,8 @@ from pairtile.engine.estimator import Cost, Estimator, MergedResults, PreparedIn
 from pairtile.engine.network import Network, sort_edges
 from pairtile.engine.selection import Selection
 from pairtile.engine.tiles import PairSpace, Tile
-from pairtile.io.expression import read_expression
 from pairtile.preprocess.expression import prepare_expression
+from pairtile.preprocess.samples import read_arranged
 
 from pairtile_kendall.config import TauConfig
 
@@ -33,14 +33,15 @@ class Kendall(Estimator[TauConfig, Signs]):
     def prepare(
         cls, config: TauConfig, seed: int, scratch: Path | None = None, sample: bool = False
     ) -> PreparedInput[Signs]:
-        table = read_expression(config.expression, config.orientation, config.layer)
-        made = prepare_expression(table, config.preprocess)
+        table, design = read_arranged(config, scratch)
+        made = prepare_expression(table, config.preprocess, design=design)
         n = len(made.samples)
         first, second = np.triu_indices(n, 1)
         signs = np.sign(made.values[:, first] - made.values[:, second])
         signs = np.nan_to_num(signs).astype(np.int8)  # of a missing value: as of equal ones
         made.messages += [message("few_samples", samples=n)] if n < 50 else []
-        return PreparedInput(made.items, {"signs": signs}, made.counts, made.messages)
+        chosen = {"preprocess": made.parameters}
+        return PreparedInput(made.items, {"signs": signs}, made.counts, made.messages, chosen)
 
     @classmethod
     def space(cls, state: Signs) -> PairSpace:

@@ -17,7 +17,7 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import NDArray
 
-from pairtile.arrays import BoolArray, DeviceArray, Float64Array, Int64Array
+from pairtile.arrays import DeviceArray, Float64Array, Int64Array
 
 FIXED_POINT_ONE = float(1 << 36)
 """One bit (or one bit squared) in units of the integer sums."""
@@ -50,6 +50,14 @@ class SourceTarget:
     numbers, on the host. They broadcast to the shape of ``bits``: one number for each pair of a
     list; (rows, 1) and (1, columns), or the other way round, for a tile. xp : ``numpy`` or
     ``cupy``, where ``bits`` lives.
+
+    Examples
+    --------
+    >>> moments = lambda role: (np.array([2.0, 2.5, 1.5]), np.array([1.0, 0.5, 0.5]))
+    >>> first, second = np.array([0, 0, 1]), np.array([1, 2, 2])
+    >>> bits, entropies = np.array([3.0, 1.0, 2.0]), np.ones(3)
+    >>> SourceTarget(bits, first, second, np, moments, None, entropies).z_target
+    array([ 1., -1.,  1.])
     """
 
     def __init__(
@@ -57,12 +65,18 @@ class SourceTarget:
         bits: DeviceArray,
         source: NDArray[np.integer],
         target: NDArray[np.integer],
-        moments: Moments,
         xp: ModuleType,
+        moments: Moments,
         combine: Callable[[SourceTarget], DeviceArray] | None,
+        entropy_bits: Float64Array,
     ) -> None:
         self.bits, self.source, self.target, self.xp = bits, source, target, xp
-        self._moments, self._combine = moments, combine
+        self._moments, self._combine, self._entropy = moments, combine, entropy_bits
+
+    @property
+    def entropies(self) -> list[DeviceArray]:
+        """Marginal entropy of the source and of the target, in bits."""
+        return [self.xp.asarray(self._entropy[genes]) for genes in (self.source, self.target)]
 
     @property
     def z_source(self) -> DeviceArray:
@@ -85,58 +99,3 @@ class SourceTarget:
         # An infinite divisor gives z = 0 where there is no spread, and leaves NaN as NaN.
         divisor = np.where(sd > 0, sd, np.inf)
         return (self.bits - self.xp.asarray(mean[genes])) / self.xp.asarray(divisor[genes])
-
-
-def directed_scores(
-    of: Callable[[SourceTarget], DeviceArray],
-    mi: DeviceArray,
-    i: NDArray[np.integer],
-    j: NDArray[np.integer],
-    moments: Moments,
-    is_regulator: BoolArray | None = None,
-    xp: ModuleType = np,
-    combine: Callable[[SourceTarget], DeviceArray] | None = None,
-) -> tuple[DeviceArray, DeviceArray]:
-    """The score of i -> j and of j -> i of each pair.
-
-    Parameters
-    ----------
-    of
-        Gives the scores of sources with targets (``Score.of``).
-    mi
-        Mutual information in bits, real; NaN has no score.
-    i, j
-        The two genes of each pair; with regulators, ``i`` is one. They broadcast to the shape of
-        ``mi``: one number for each pair of a list, (rows, 1) and (1, columns) for a tile.
-    moments
-        Of all pairs.
-    is_regulator : bool, shape (genes,), optional
-        Who may be a source. Without it, everybody.
-    xp
-        ``numpy`` or ``cupy``, where ``mi`` lives; the other arrays are on the host.
-    combine
-        What ``SourceTarget.combined`` gives.
-
-    Returns
-    -------
-    forward, backward : float64, shape of ``mi``; ``backward`` is NaN where j may not be a source.
-
-    Examples
-    --------
-    >>> i, j, mi = np.array([0, 0, 1]), np.array([1, 2, 2]), np.array([3.0, 1.0, 2.0])
-    >>> moments = lambda role: (np.array([2.0, 2.5, 1.5]), np.array([1.0, 0.5, 0.5]))
-    >>> directed_scores(lambda pair: pair.z_target, mi, i, j, moments)
-    (array([ 1., -1.,  1.]), array([ 1., -1., -1.]))
-    """
-    bits = mi.astype(xp.float64)
-    forward = of(SourceTarget(bits, i, j, moments, xp, combine))
-    if is_regulator is None:
-        return forward, of(SourceTarget(bits, j, i, moments, xp, combine))
-    backward = xp.full(bits.shape, xp.nan)
-    sources = np.flatnonzero(is_regulator[j])
-    if sources.size:
-        at, ends = xp.asarray(sources), i if i.shape[-1] == 1 else i[sources]
-        backward[..., at] = of(
-            SourceTarget(bits[..., at], j[..., sources], ends, moments, xp, combine)
-        )
-    return forward, backward

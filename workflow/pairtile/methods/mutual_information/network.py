@@ -29,11 +29,7 @@ from pairtile.methods.mutual_information.config import (
     DpiConfig,
     MutualInformationConfig,
 )
-from pairtile.methods.mutual_information.context_scores import (
-    Moments,
-    SourceTarget,
-    directed_scores,
-)
+from pairtile.methods.mutual_information.context_scores import Moments, SourceTarget
 from pairtile.methods.mutual_information.dpi import prune
 from pairtile.methods.mutual_information.keep import KeepGenePairs
 from pairtile.methods.mutual_information.kernels.distinct_q_values import distinct_q_values
@@ -135,7 +131,7 @@ class KeptPairs(NamedTuple):
 class PairScores(NamedTuple):
     """What ranks the pairs of so many genes.
 
-    is_regulator : who may be a source, None without a list. moments, combine : of
+    is_regulator : who may be a source, None without a list. moments, combine, entropy_bits : of
     ``SourceTarget``; all scores but mutual information need the first.
     """
 
@@ -144,6 +140,7 @@ class PairScores(NamedTuple):
     is_regulator: BoolArray | None = None
     moments: Moments | None = None
     combine: Callable[[SourceTarget], DeviceArray] | None = None
+    entropy_bits: Float64Array = np.empty(0)
 
     @property
     def directed(self) -> bool:
@@ -157,17 +154,26 @@ class PairScores(NamedTuple):
         j: NDArray[np.integer],
         xp: ModuleType = np,
     ) -> list[DeviceArray]:
-        """Scores of pairs from their mutual information and, of directed scores, those backwards:
-        NaN where that is not allowed. ``i`` and ``j`` as ``SourceTarget`` has them."""
+        """Scores of pairs i -> j and, of directed scores, of j -> i, float64 in the shape of ``mi``
+        (bits; NaN has no score): NaN where ``j`` may not be a source. ``i`` and ``j`` as
+        ``SourceTarget`` has them, on the host; with regulators, ``i`` is one."""
         if self.score.of is None:
             return [mi]
         if self.moments is None:
             raise ValueError(f"score {self.score.name} needs the moments of all pairs")
+        bits, of = mi.astype(xp.float64), self.score.of
+        known = xp, self.moments, self.combine, self.entropy_bits
+        forward = of(SourceTarget(bits, i, j, *known))
         if not self.directed:
-            bits = mi.astype(xp.float64)
-            return [self.score.of(SourceTarget(bits, i, j, self.moments, xp, self.combine))]
-        known = self.moments, self.is_regulator, xp, self.combine
-        return list(directed_scores(self.score.of, mi, i, j, *known))
+            return [forward]
+        if self.is_regulator is None:
+            return [forward, of(SourceTarget(bits, j, i, *known))]
+        backward = xp.full(bits.shape, xp.nan)
+        sources = np.flatnonzero(self.is_regulator[j])
+        if sources.size:
+            at, ends = xp.asarray(sources), i if i.shape[-1] == 1 else i[sources]
+            backward[..., at] = of(SourceTarget(bits[..., at], j[..., sources], ends, *known))
+        return [forward, backward]
 
     def of_pairs(self, pairs: Pairs) -> list[NDArray[np.floating]]:
         """Those of the merged table."""

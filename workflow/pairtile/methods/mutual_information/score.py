@@ -475,11 +475,11 @@ class MutualInformation(
     def pair_scores(self, scan: Arrays | None) -> PairScores:
         """What ranks the pairs, ``scan`` being the sums of the first pass where there was one."""
         score = self.config.ranked_by
-        known = PairScores(self.genes, score, self.is_regulator)
+        known = self.genes, score, self.is_regulator
         if scan is None:
-            return known
+            return PairScores(*known)
         combine = self.combined(scan).of if score.sums_partial_correlations else None
-        return known._replace(moments=partial(mean_sd, scan), combine=combine)
+        return PairScores(*known, partial(mean_sd, scan), combine, self.state["entropy_bits"])
 
     def score_tile(self, tile: Tile, selection: Selection) -> tuple[Rows, Summaries]:
         xp, to_host = self.device.xp, self.device.to_host

@@ -29,12 +29,13 @@ class Score:
         Of ``network.parquet``.
     unit
         As ``keep: {score: x}`` takes it.
-    about
+    description
         What the reference says of it, behind its name.
     of
-        The score of source -> target, float64 of the same shape, from their mutual information and
-        its mean and standard deviation among the pairs of either gene (``SourceTarget``). None:
-        mutual information itself, which needs no first pass over the pairs.
+        The score of source -> target, float64 of the same shape, NaN where there is none, from
+        their mutual information, its mean and standard deviation among the pairs of either gene,
+        and their entropies, 0 if constant (``SourceTarget``). None: mutual information itself,
+        which needs no first pass over the pairs.
     directed
         When both directions of a pair have a score of their own: always, never, or where only
         regulators are sources.
@@ -104,7 +105,7 @@ SCORES = {
             "",
             "`target_z` and what the regulator explains of the target beside all other regulators "
             "(partial correlation, also with its square); directed, and against gold standards the "
-            "best of the four beside `regulators`.",
+            "best beside `regulators`.",
             lambda pair: pair.combined(),
             "always",
             sums_partial_correlations=True,

@@ -25,7 +25,7 @@ from pairtile.config.network import (
     export_field,
     gold_standard_field,
 )
-from pairtile.config.preprocess import TableAnalysis
+from pairtile.config.preprocess import Preprocess, TableAnalysis
 from pairtile.config.values import Expected, Exponent, join_list, validation_error
 
 MIN_LEVELS, MAX_LEVELS = 2, 4
@@ -429,14 +429,7 @@ class PredictorPairsConfig(TableAnalysis):
             "duplicates",
             "error beside levels (levels have no mean)",
         )
-        unused = {
-            "log2": ("auto", False),
-            "pseudocount": ("auto", 0),
-            "normalize": ("auto", "none"),
-            "min_expressed": (0.0,),
-            "top_variable": (None,),
-        }
-        cleaned = any(getattr(self.preprocess, key) not in off for key, off in unused.items())
+        cleaned = set(self.preprocess) - set(Preprocess()) - set(self.preprocess.of_levels)
         yield Rule(
             given and cleaned,
             "preprocess",

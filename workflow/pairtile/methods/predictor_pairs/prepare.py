@@ -144,10 +144,7 @@ def _levels(
         say_done(message("levels_made", n=config.quantize.levels, rule=config.quantize.rule))
         return table, levels, int(config.quantize.levels)
     assert isinstance(table, Expression)
-    as_read = {"log2": False, "sample_scale": False, "hidden_factors": "none"}
-    prepared = prepare_expression(
-        table, cleaning.model_copy(update={**as_read, "control_genes": None})
-    )
+    prepared = prepare_expression(table, cleaning.of_levels)
     prepared.parameters["log2_requested"] = cleaning.log2
     as_they_are = message("levels_as_they_are", n=n_levels)
     say_done(as_they_are)
