@@ -140,8 +140,9 @@ def test_a_missing_package_is_refused_before_a_run_and_by_the_writer(
 def test_writing_warns_of_nothing(format: str, tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        # anndata 0.13 itself asks pandas 3.1 for it.
+        # anndata 0.13 and mudata 0.4 themselves ask pandas 3.1 for these.
         warnings.filterwarnings("ignore", "The 'future.infer_string' option is deprecated")
+        warnings.filterwarnings("ignore", "The inplace keyword in DataFrame")
         write(tmp_path, format, chain(AWKWARD), items_table(AWKWARD))
 
 

@@ -83,8 +83,8 @@ def test_parquet_index_of_whole_numbers_gives_names_where_no_text_does(tmp_path:
     ("frame", "message"),
     [
         (FRAME.reset_index(drop=True), "no text column and no pandas index"),
-        (FRAME.assign(x="u", y="v").reset_index(drop=True), "sample 'y': found type string"),
-        (FRAME.assign(x="u"), "sample 'x': found type"),
+        (FRAME.assign(x="u", y="v").reset_index(drop=True), "sample 'y': found text"),
+        (FRAME.assign(x="u"), "sample 'x': found text"),
         (FRAME.assign(x=[True, False]), "sample 'x': found type bool"),
         (FRAME.set_axis(["a", "a"], axis=0), "duplicate gene name: 'a' 2 times"),
         (FRAME.set_axis(["a", ""], axis=0), "1 gene without a name"),

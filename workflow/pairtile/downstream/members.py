@@ -103,7 +103,7 @@ def _regulators(results: Results, module: pd.Series) -> list[dict[Hashable, obje
     items = results.items.drop_duplicates("name")
     named = zip(items["name"], items["identifier"], strict=True)
     identifiers = {name: identifier for name, identifier in named if identifier not in name}
-    table["identifier"] = table["name"].map(identifiers).fillna("")
+    table["identifier"] = [identifiers.get(name, "") for name in table["name"]]
     return table.sort_values(["targets", "name"], ascending=[False, True]).to_dict("records")
 
 

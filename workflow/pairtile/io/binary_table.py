@@ -60,7 +60,8 @@ def read_parquet(path: str | PathLike[str], kinds: Kinds, scratch: Path | None =
             or pa.types.is_decimal(kind)
             or pa.types.is_null(kind)
         ):
-            raise InputError.at(path, f"{kinds.column} {field.name!r}", f"type {kind}", "numbers")
+            found = "text" if _is_text(kind) else f"type {kind}"
+            raise InputError.at(path, f"{kinds.column} {field.name!r}", found, "numbers")
     # As they are needed, so that they need not be turned over.
     genes_in_columns = kinds.column == "gene"
     shape = (len(fields), n_rows) if genes_in_columns else (n_rows, len(fields))

@@ -65,7 +65,7 @@ def compare_networks(first: pd.DataFrame, second: pd.DataFrame) -> Comparison:
     for what, table in (("first network", first), ("second network", second)):
         require_columns(table, ("source", "target", "score"), what)
     one, two = _pairs(first), _pairs(second)
-    shared = one.join(two, lsuffix="_first", rsuffix="_second", how="inner")
+    shared = one.add_suffix("_first").join(two.add_suffix("_second"), how="inner")
     items = [
         set(part.index.get_level_values(0)) | set(part.index.get_level_values(1))
         for part in (one, two)

@@ -6,6 +6,7 @@ import re
 import tempfile
 import zipfile
 from collections.abc import Iterable
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -126,7 +127,9 @@ def write_h5mu(network: NetworkTable, path: Path) -> None:
         kind: anndata.AnnData(obs=_NO_OBSERVATIONS, var=var.iloc[at]) for kind, at in rows.items()
     }
     order = np.concatenate([*rows.values(), np.empty(0, dtype=np.int64)])
-    with mudata.set_options(pull_on_update=False):
+    # What mudata does by itself from 0.4 on, which has no such option.
+    options = getattr(mudata, "set_options", lambda **_: nullcontext())
+    with options(pull_on_update=False):
         data = mudata.MuData(parts)
         for key, matrix in varp.items():
             data.varp[key] = matrix[order][:, order]
