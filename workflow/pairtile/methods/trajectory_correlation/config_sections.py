@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, ClassVar, Literal, Self, get_args
+from typing import Annotated, ClassVar, Literal, get_args
 
 from pydantic import (
     AfterValidator,
@@ -255,10 +255,6 @@ class MotionEstimatorConfig(ConfigModel):
     def single(self) -> bool:
         """Whether coordinates are rounded to float32 first, as NetSci does."""
         return self.preset == "netsci"
-
-    def with_window(self, frames: int) -> Self:
-        """The same with a Theiler window in frames."""
-        return self.model_copy(update={"theiler": frames})
 
     def resolve_auto(self) -> Mapping[str, object]:
         kind = "ksg" if self.preset != "none" and self.kind == "auto" else self.kind

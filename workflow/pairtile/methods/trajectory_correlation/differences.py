@@ -34,7 +34,6 @@ from pairtile.methods.trajectory_correlation.network import ResidueNetwork, adju
 from pairtile.methods.trajectory_correlation.residues import in_contact, selection_of
 from pairtile.methods.trajectory_correlation.structures import (
     centred_structure,
-    group_means,
     residue_means,
     strongest_links,
     write_script,
@@ -541,8 +540,8 @@ def _write_structure(
     state = centred_structure(opened.state)
     structure = state["structure"]
     n_residues = int(structure["residue"].max(initial=-1)) + 1
-    changes = np.tile(table[f"{score}_difference"].to_numpy(), 2)
-    means = group_means(table[["i", "j"]].to_numpy().T.ravel(), changes, len(items))
+    changes = pd.concat([table.set_index(end)[f"{score}_difference"] for end in ("i", "j")])
+    means = changes.groupby(level=0).mean().reindex(range(len(items)))
     write_structure_pdb(
         folder / "difference.pdb",
         structure,

@@ -249,7 +249,7 @@ class TrajectoryCorrelation(
         windows = np.asarray(self.state["theiler"]).tolist()
         return MotionScores(
             replicas_of(self.state),
-            [self.config.estimator.with_window(window) for window in windows],
+            [self.config.estimator.model_copy(update={"theiler": window}) for window in windows],
             shifts_of(self.state, self.n_surrogates, self.seed),
             self.device,
             replica_weights(self.state),
@@ -271,7 +271,7 @@ class TrajectoryCorrelation(
         window = min(int(self.state["theiler"][0]), most)
         return MotionScores(
             replicas_of(state),
-            [estimator.with_window(window)] * 2,
+            [estimator.model_copy(update={"theiler": window})] * 2,
             shifts_of(state, min(self.n_surrogates, HALF_SURROGATES), self.seed),
             self.device,
         )
@@ -326,12 +326,8 @@ class TrajectoryCorrelation(
 
     def _stored(self, merged: MergedResults, names: tuple[str, ...]) -> pd.DataFrame:
         # Column by column, each let go once it is copied: there may be tens of millions of rows.
-        parts: dict[str, list[NDArray[np.generic]]] = {name: [] for name in names}
-        for part in merged.batches(names):
-            for name in names:
-                parts[name].append(part[name].to_numpy())
-        pa.default_memory_pool().release_unused()
-        return pd.DataFrame({name: np.concatenate(parts.pop(name)) for name in names}, copy=False)
+        table = pa.concat_tables(merged.batches(names))
+        return table.to_pandas(split_blocks=True, self_destruct=True)
 
     def network(self, merged: MergedResults) -> Network:
         # Of all pairs only what decides; the rest of those that are kept.
