@@ -50,7 +50,7 @@ from pairtile.runtime.files import read_arrays, read_table, verified, write_parq
 message = messages_of(__package__)
 
 LEVEL = 0.05
-"""q-value up to which a pair is in the difference network."""
+"""q-values up to this make difference networks and directed ones, and are marked in figures."""
 
 
 _REPLICA = re.compile(r"^(mi|dcc)_replica_\d+$")
