@@ -195,6 +195,12 @@ class MotionEstimatorConfig(ConfigModel):
             "are alike. `auto`: twice the correlation time. 0: all frames count."
         ),
     )
+    lag: Literal["auto"] | Annotated[int, Field(ge=1, le=1_000_000)] = Field(
+        default="auto",
+        description=(
+            "Of `direction`: frames from source to target. `auto`: the median correlation time."
+        ),
+    )
     corrected: bool = Field(
         default=True,
         description=(
