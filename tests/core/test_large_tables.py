@@ -20,7 +20,6 @@ from pairtile.io import anndata_file, binary_table, text_table
 from pairtile.io.expression import read_expression, read_sparsely
 from pairtile.method import get_method
 from pairtile.methods.mutual_information import prepare as spline_input
-from pairtile.preprocess import statistics
 from pairtile.runtime.threads import one_ahead
 from programs import python
 
@@ -103,7 +102,7 @@ def test_states_are_the_same_bytes_from_files_as_from_memory(
             monkeypatch.setattr(binary_table, "_BLOCK_BYTES", 3000)
             monkeypatch.setattr(anndata_file, "_BLOCK_BYTES", 3000)
             monkeypatch.setattr(text_table, "_PIECE", 2000)
-            monkeypatch.setattr(statistics, "_BLOCK_VALUES", 300)
+            monkeypatch.setattr(large_table, "BLOCK_VALUES", 300)
             monkeypatch.setattr(spline_input, "_BLOCK_VALUES", 500)
         with scratch_beside(state) as scratch:
             prepared = estimator_of(known.name).prepare(

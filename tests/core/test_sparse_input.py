@@ -12,13 +12,13 @@ import pandas as pd
 import pytest
 from pairtile.config.preprocess import Preprocess
 from pairtile.config.root import models
+from pairtile.engine import large_table
 from pairtile.engine.estimator import PreparedInput, estimator_of
 from pairtile.engine.state import scratch_beside, write_state
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression, read_expression, read_sparsely
 from pairtile.io.sparse_rows import SparseRows
 from pairtile.method import get_method
-from pairtile.preprocess import statistics
 from pairtile.preprocess.expression import prepare_expression
 from programs import python
 from scipy import io, sparse
@@ -64,7 +64,7 @@ METHODS: dict[str, dict[str, Any]] = {
 def test_states_are_those_of_a_dense_table_byte_by_byte(
     method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(statistics, "_BLOCK_VALUES", 5 * N_CELLS)
+    monkeypatch.setattr(large_table, "BLOCK_VALUES", 5 * N_CELLS)
     (tmp_path / "samples.tsv").write_text(
         "cell\ttime\n" + "".join(f"{name}\t{k * 7 % N_CELLS}\n" for k, name in enumerate(CELLS))
     )
@@ -118,7 +118,7 @@ def test_blocks_of_genes_are_prepared_as_all_at_once(
         values[5, 3:9] = values[6] = np.nan
     checked = Preprocess.model_validate({"min_samples": 10} | settings)
     whole = prepare_expression(Expression(values, GENES, CELLS, "t"), checked)
-    monkeypatch.setattr(statistics, "_BLOCK_VALUES", 4 * N_CELLS)
+    monkeypatch.setattr(large_table, "BLOCK_VALUES", 4 * N_CELLS)
     rows = SparseRows(sparse.csr_array(values.astype(np.float32)))
     parts = prepare_expression(Expression(rows, GENES, CELLS, "t"), checked)
     np.testing.assert_array_equal(parts.values, whole.values)
@@ -208,7 +208,7 @@ def test_the_library_reads_sparse_values_by_blocks_too(monkeypatch: pytest.Monke
         return take(self, rows)
 
     with monkeypatch.context() as patch:
-        patch.setattr(statistics, "_BLOCK_VALUES", 4 * N_CELLS)
+        patch.setattr(large_table, "BLOCK_VALUES", 4 * N_CELLS)
         # Some genes are looked at together, to find totals among the samples: a million values.
         patch.setattr("pairtile.api.table.without_others", lambda read: read)
         patch.setattr(SparseRows, "__getitem__", counted)

@@ -47,7 +47,7 @@ def write_motion(
 def demo_analysis(folder: Path) -> Path:
     """The folder of a report with everything: replicas, contacts, paths, another state."""
     analysis(folder, "other", page=False, frames={"stop": 100}, estimator={"surrogates": 0})
-    return analysis(folder, compare="other")
+    return analysis(folder, compare="other", direction=True)
 
 
 def analysis(

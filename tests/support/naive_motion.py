@@ -51,6 +51,24 @@ def naive_ksg(
     return float(digamma(k) - (1.0 / k if variant == 2 else 0.0) + np.mean(terms))
 
 
+def naive_transfer_entropy(
+    x: Any, y: Any, lag: int, k: int = 6, norm: str = "euclidean", theiler: int = 0
+) -> float:
+    """I(y(t + lag); x(t) | y(t)) by Frenzel and Pompe 2007, one frame at a time; nats."""
+    n = x.shape[1] - lag
+    source, past, future = (
+        naive_distances(v, norm, theiler) for v in (x[:, :n], y[:, :n], y[:, lag:])
+    )
+    terms = []
+    for own, before, after in zip(source, past, future, strict=True):
+        bound = np.sort(np.maximum(np.maximum(own, before), after))[k - 1]
+        with_source = (np.maximum(own, before) < bound).sum()
+        with_future = (np.maximum(after, before) < bound).sum()
+        alone = (before < bound).sum()
+        terms.append(digamma(alone + 1) - digamma(with_source + 1) - digamma(with_future + 1))
+    return float(digamma(k) + np.mean(terms))
+
+
 def naive_gaussian(x: Any, y: Any) -> float:
     """From the determinants of the three covariance matrices; nats."""
     joint = np.cov(np.vstack([x, y]), bias=True)

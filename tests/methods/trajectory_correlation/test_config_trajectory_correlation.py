@@ -26,7 +26,8 @@ positions: atom
 frames: {start: 0, stop: null, step: 1}
 ensemble: auto
 estimator: {preset: none, kind: auto, neighbours: 6, variant: 1, norm: euclidean, scale: raw,
-  theiler: auto, corrected: true, bins: 10, order: 3, transform: rank, surrogates: 20}
+  theiler: auto, lag: auto, corrected: true, bins: 10, order: 3, transform: rank, surrogates: 20}
+direction: false
 variables: positions
 dihedrals: [phi, psi, chi1]
 distances: {}
@@ -331,5 +332,7 @@ def test_tables_are_those_that_were_asked_for() -> None:
     ends = ("network", "residues", "contacts", "domains", "communities", "agreement")
     difference = {f"difference.{end}" for end in ("parquet", "npz", "pdb", "pml", "cxc")}
     difference |= {f"difference_{end}.tsv" for end in ends}
+    more |= {"direction": True, "estimator": {"kind": "ksg"}}
+    difference |= {"directions.parquet", "directed_network.tsv"}
     assert names(**more) == least | {"paths.tsv", "g_correlation.txt"} | difference
     assert set(TrajectoryCorrelationConfig.tables) == names(**more)

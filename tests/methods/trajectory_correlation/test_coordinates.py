@@ -12,7 +12,7 @@ from motion_blocks import all_pairs, normal
 from motion_reports import of_tables, write_motion
 from naive_motion import naive_dcc, naive_spline_mi
 from pairtile import trajectory_correlation
-from pairtile.methods.trajectory_correlation.matrices import coordinate_sums
+from pairtile.methods.trajectory_correlation.matrices import COORDINATE_SUMS, coordinate_sum
 from workflow_runs import Analysis
 
 MISSING = 0.15
@@ -51,7 +51,10 @@ def test_mi_of_coordinates_agrees_with_its_definition(
                     scalars[i, 0], scalars[j, 0], bins, order, transform == "rank"
                 )
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
-    sums = coordinate_sums(found)
+    i, j = np.triu_indices(12, 1)
+    pairs = pd.DataFrame({"i": i, "j": j, "mi_nats": found[i, j]})
+    items = pd.DataFrame({"kept": [True] * 12})
+    sums = {name: coordinate_sum(pairs, items, name) for name in COORDINATE_SUMS}
     blocks = all_pairs(series, backend, **how)
     np.testing.assert_allclose(sums["mi_block_sum"], blocks, rtol=0, atol=1e-10)
     for a, b in [(0, 1), (2, 3)]:

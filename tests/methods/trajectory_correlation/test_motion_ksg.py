@@ -11,7 +11,7 @@ import pytest
 from backends import both_backends
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from motion_blocks import all_pairs, estimator, normal
+from motion_blocks import all_pairs, ensembles, estimator, normal
 from naive_motion import naive_ksg
 from pairtile.gpu.device import choose
 from pairtile.methods.trajectory_correlation.estimators import (
@@ -45,27 +45,6 @@ def test_ksg_agrees_with_golden_results(shared: Path, backend: str, name: str, r
         np.fill_diagonal(mi, np.inf)
         correlation = generalized_correlation(mi, 3)
         np.testing.assert_allclose(correlation, golden[f"gcc_{result}"], rtol=0, atol=1e-9)
-
-
-@st.composite
-def ensembles(draw: Any) -> Any:
-    """A few variables: smooth, rounded so that distances tie, tiny, huge, and partly constant."""
-    d = draw(st.sampled_from([1, 2, 3, 5]))
-    frames = draw(st.sampled_from([17, 33, 70, 130]))
-    series = normal(5, d, frames, draw(st.integers(0, 2**32 - 1)))
-    kind = draw(st.sampled_from(["normal", "walk", "rounded", "tiny", "huge", "constant"]))
-    if kind == "walk":
-        series = series.cumsum(axis=2)
-    elif kind == "rounded":
-        series = np.round(series, 1)
-    elif kind == "tiny":
-        series *= 1e-30
-    elif kind == "huge":
-        series *= 1e30
-    elif kind == "constant":
-        series[0] = 3.0
-        series[1, 0] = -1.0
-    return series
 
 
 @both_backends
@@ -185,19 +164,6 @@ def test_netsci_rounds_coordinates_to_float32() -> None:
     np.testing.assert_array_equal(netsci, all_pairs(rounded, variant=2, norm="max"))
 
 
-@pytest.mark.parametrize(
-    ("frames", "how", "message"),
-    [
-        (6, {}, "found 6 frames; expected at least 7 for kind ksg"),
-        (26, {"theiler": 10}, "found 26 frames; expected at least 27 .* theiler 10"),
-        (50, {"theiler": "auto"}, "theiler: found auto; expected a number of frames"),
-        (50, {"kind": "dihedral"}, "found 3 coordinates; expected 1 for angles"),
-        (7, {"kind": "gaussian"}, "found 7 frames; expected at least 8 for kind gaussian"),
-        (1, {"kind": "dcc"}, "found 1 frames; expected at least 2"),
-    ],
-)
-def test_what_cannot_be_estimated_is_refused(
-    frames: int, how: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        all_pairs(normal(2, 3, frames), **how)
+def test_a_window_that_is_not_decided_is_refused() -> None:
+    with pytest.raises(ValueError, match="theiler: found auto; expected a number of frames"):
+        all_pairs(normal(2, 3, 50), theiler="auto")

@@ -72,7 +72,8 @@ def test_methods_paragraph_says_what_was_done_and_cites_it(demo: Path) -> None:
     window = read_json(demo / "summary.json")["parameters"]["estimator"]["theiler"]
     assert cited == [
         papers.MICHAUD_AGRAWAL_2011, papers.KRASKOV_2004, *([papers.THEILER_1986] * bool(window)),
-        papers.LANGE_GRUBMUELLER_2006, papers.SOKAL_1997, papers.BENJAMINI_HOCHBERG_1995,
+        papers.LANGE_GRUBMUELLER_2006, papers.SCHREIBER_2000, papers.FRENZEL_POMPE_2007,
+        papers.SOKAL_1997, papers.BENJAMINI_HOCHBERG_1995,
         papers.TRAAG_2019, papers.GIRVAN_NEWMAN_2002, papers.HUBERT_ARABIE_1985, papers.SETHI_2009,
         papers.FREEMAN_1977, papers.YEN_1971, papers.SMYTH_2004,
     ]  # fmt: skip

@@ -26,7 +26,7 @@ def written(folder: Path, text: str, name: str = "a.tsv") -> str:
 
 
 def read(path: str, **keys: Any) -> np.ndarray:
-    return np.concatenate(list(open_series_table(path, **keys).blocks(7)))
+    return np.concatenate(list(open_series_table(path, **keys).blocks(7, False)))
 
 
 TIMED = np.column_stack([np.arange(25) * 0.5, VALUES])

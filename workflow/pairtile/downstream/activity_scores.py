@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ from scipy import sparse
 from scipy.special import ndtri
 
 from pairtile.arrays import Float64Array
+from pairtile.engine.large_table import row_blocks
 from pairtile.statistics.ranks import average_ranks
 
 _BLOCK_VALUES = 1 << 22
@@ -46,9 +47,7 @@ def gene_scale(values: Table) -> Scale:
     n_genes, n_samples = values.shape
     mean, squares, free = np.zeros(n_genes), np.zeros(n_genes), np.empty(n_genes)
     rows_of = sparse.csr_array(values) if is_sparse(values) else values
-    step = max(1, _BLOCK_VALUES // max(1, n_samples))
-    for begin in range(0, n_genes, step):
-        rows = slice(begin, begin + step)
+    for rows in row_blocks(values.shape, _BLOCK_VALUES):
         if is_sparse(values):
             block = rows_of[rows].astype(np.float64)
             mean[rows] = block.sum(axis=1) / n_samples
@@ -177,10 +176,9 @@ def viper(values: Table, regulons: Regulons, scale: Scale | None = None) -> Floa
     return result
 
 
-def _sample_blocks(n_genes: int, n_samples: int) -> Iterator[tuple[int, int]]:
-    step = max(1, _BLOCK_VALUES // max(1, n_genes))
-    for begin in range(0, n_samples, step):
-        yield begin, min(begin + step, n_samples)
+def _sample_blocks(n_genes: int, n_samples: int) -> list[tuple[int, int]]:
+    blocks = row_blocks((n_samples, n_genes), _BLOCK_VALUES)
+    return [(block.start, block.stop) for block in blocks]
 
 
 def _dense(values: Table, begin: int, end: int, scale: Scale | None) -> Float64Array:

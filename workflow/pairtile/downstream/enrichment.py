@@ -86,7 +86,7 @@ def enrichment_table(
     if eigengenes:
         assert values is not None
         stack = np.stack([profile for _, profile in eigengenes])
-        all_kme = np.concatenate([correlations(values[k], stack) for k in row_blocks(values)])
+        all_kme = np.concatenate([correlations(values[k], stack) for k in row_blocks(values.shape)])
         taken = evenly_spaced(values.shape[1], MAX_SAMPLES)
         some_values = np.asarray(values[:, taken])
         for (name, profile), kme in zip(eigengenes, all_kme.T, strict=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +17,7 @@ from pairtile.runtime.threads import in_threads
 IN_MEMORY_BYTES = 1 << 28
 """Of a table; a larger one is mapped from a file where there is a folder for it."""
 
-_BLOCK_BYTES = 1 << 26
+_BLOCK_BYTES, BLOCK_VALUES = 1 << 26, 1 << 20
 """Of a table that is turned over: each block reads and writes long runs of its files."""
 
 
@@ -76,11 +77,11 @@ class GrowingTable:
         return values
 
 
-def row_blocks(values: NDArray[np.generic]) -> list[slice]:
-    """Slices of consecutive rows, each of about 8 MB."""
-    # A part and what is made of it stay in a core's caches.
-    step = max(1, (1 << 23) // max(1, values[:1].nbytes))
-    return [slice(begin, begin + step) for begin in range(0, len(values), step)]
+def row_blocks(shape: tuple[int, ...], n_values: int | None = None) -> list[slice]:
+    """Slices of consecutive rows, each of about ``n_values``: a million, which stay in a core's
+    caches, unless given."""
+    step = max(1, (n_values or BLOCK_VALUES) // max(1, math.prod(shape[1:])))
+    return [slice(start, min(start + step, shape[0])) for start in range(0, shape[0], step)]
 
 
 def count(
@@ -92,7 +93,7 @@ def count(
         return int(np.count_nonzero(found(values[rows])))
 
     total = 0
-    for number in in_threads(in_part, row_blocks(values)):
+    for number in in_threads(in_part, row_blocks(values.shape)):
         total += number
         release(values)
     return total
@@ -107,7 +108,7 @@ def take_rows(
     def take(part: slice) -> None:
         taken[part] = values[rows[part]]
 
-    for _ in in_threads(take, row_blocks(taken)):
+    for _ in in_threads(take, row_blocks(taken.shape)):
         release(values)
         release(taken)
     return taken
@@ -118,7 +119,7 @@ def take_columns(
 ) -> NDArray[np.float64]:
     """``values[:, columns]``, part by part."""
     taken = empty_table((len(values), columns.size), scratch)
-    for part in row_blocks(taken):
+    for part in row_blocks(taken.shape):
         taken[part] = values[part][:, columns]
         release(values)
         release(taken)

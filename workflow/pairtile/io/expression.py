@@ -212,7 +212,7 @@ def _check_codes(path: str | PathLike[str], values: Values) -> None:
     def least(above: float) -> tuple[float, float]:
         """The lowest value above another, and the highest."""
         low, high = np.inf, -np.inf
-        for rows in row_blocks(values):
+        for rows in row_blocks(values.shape):
             some = values[rows][values[rows] > above]
             low, high = min(low, some.min(initial=np.inf)), max(high, some.max(initial=-np.inf))
             release(values)

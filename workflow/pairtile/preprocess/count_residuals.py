@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 from scipy.special import betainc, betaincc, gammaincinv, ndtri
 
 from pairtile.cpu.njit import njit
-from pairtile.engine.large_table import count
+from pairtile.engine.large_table import count, row_blocks
 from pairtile.engine.state import release
 from pairtile.io.expression import Expression
 from pairtile.io.sparse_rows import Entries, Values, entries_of, stored_values
 from pairtile.preprocess.normalize import MIN_DISPERSION
-from pairtile.preprocess.statistics import row_blocks
 from pairtile.runtime.threads import in_threads
 from pairtile.statistics.counting_noise import name_keys
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pairtile.config.preprocess import Preprocess
 from pairtile.declare.messages import HasMessages, Message, messages_of
-from pairtile.engine.large_table import empty_table
+from pairtile.engine.large_table import empty_table, row_blocks
 from pairtile.engine.state import release
 from pairtile.errors import InputError
 from pairtile.io.cells import MIN_ZEROS, normalisation_of, sample_of_cells
@@ -49,7 +49,6 @@ from pairtile.preprocess.statistics import (
     RowStatistics,
     blocks_of,
     count_values,
-    row_blocks,
     row_statistics,
 )
 from pairtile.preprocess.value_kind import (

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from pairtile.cpu.njit import njit
+from pairtile.engine.large_table import row_blocks
 from pairtile.engine.state import release
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression
 from pairtile.io.sparse_rows import SparseRows, columns_of
-from pairtile.preprocess.statistics import RawCounts, blocks_of, row_blocks, row_statistics
+from pairtile.preprocess.statistics import RawCounts, blocks_of, row_statistics
 from pairtile.runtime.threads import in_threads
 from pairtile.statistics.ranks import average_ranks
 

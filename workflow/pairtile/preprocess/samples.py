@@ -16,7 +16,7 @@ from pairtile.config.downstream import label_columns
 from pairtile.config.preprocess import TableAnalysis
 from pairtile.config.samples import SamplesConfig, StepConfig
 from pairtile.declare.messages import Message, messages_of
-from pairtile.engine.large_table import empty_table, take_columns
+from pairtile.engine.large_table import empty_table, row_blocks, take_columns
 from pairtile.engine.state import release
 from pairtile.errors import InputError
 from pairtile.io.anndata_file import read_obs
@@ -35,7 +35,6 @@ from pairtile.io.sparse_rows import SparseRows, Values, stored_values
 from pairtile.io.symbols import with_symbols
 from pairtile.io.table import check_samples
 from pairtile.preprocess.sample_arrays import SampleArrays
-from pairtile.preprocess.statistics import row_blocks
 from pairtile.preprocess.value_kind import measure_scale
 from pairtile.runtime.record import doing
 from pairtile.statistics.dependence import Dependence

@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.engine.large_table import row_blocks
 from pairtile.engine.state import copy_rows, release
-from pairtile.preprocess.statistics import column_medians, row_blocks
+from pairtile.preprocess.statistics import column_medians
 from pairtile.runtime.threads import in_threads, one_blas_thread
 from pairtile.statistics.dependence import MAX_GENES, evenly_spaced
 from pairtile.statistics.hidden_factors import MAX_SAMPLES, MIN_GENES, normal_scores

@@ -10,12 +10,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.cpu.njit import njit
+from pairtile.engine.large_table import row_blocks
 from pairtile.engine.state import release
 from pairtile.io.sparse_rows import Values, entries_of
 from pairtile.runtime.threads import in_threads
 
 # Rows at a time: a block and its temporaries stay small beside the table.
-_BLOCK_VALUES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -116,12 +116,6 @@ def _count_entries(values, samples, starts, of_genes, of_samples, totals):  # ty
                 counts[1] += not missing and value != 0.0
                 counts[2] += value > 0.0
             totals[sample] += 0.0 if missing else value
-
-
-def row_blocks(shape: tuple[int, ...], n_values: int | None = None) -> list[slice]:
-    """Slices of consecutive rows, each of about ``n_values``: a million unless given."""
-    step = max(1, (n_values or _BLOCK_VALUES) // max(1, shape[1]))
-    return [slice(start, min(start + step, shape[0])) for start in range(0, shape[0], step)]
 
 
 def blocks_of(rows: NDArray[np.int64], n_samples: int) -> list[NDArray[np.int64]]:

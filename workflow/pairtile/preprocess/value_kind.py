@@ -15,12 +15,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairtile.engine.large_table import empty_table
+from pairtile.engine.large_table import empty_table, row_blocks
 from pairtile.engine.state import release
 from pairtile.io.cells import sample_of_cells, whole_multiples
 from pairtile.io.expression import Expression
 from pairtile.io.sparse_rows import SparseRows, Values, columns_of, stored_values
-from pairtile.preprocess.statistics import row_blocks
 from pairtile.runtime.threads import in_threads
 
 _HIGH_QUANTILE = 100.0

@@ -11,9 +11,9 @@ import numpy as np
 from numba import prange
 from numpy.typing import NDArray
 
-from pairtile.cpu.njit import njit
+from pairtile.cpu.njit import njit, read_only
+from pairtile.engine.large_table import row_blocks
 from pairtile.runtime.threads import in_threads
-from pairtile.statistics.ranks import thread_blocks
 
 MISSING = -1
 """``first`` of a missing sample; its weights are all zero."""
@@ -95,7 +95,14 @@ def bspline_weights(
     """
     first = np.empty(z.shape, dtype=np.int16)
     weights = np.empty((*z.shape, order), dtype=np.float64)
-    _bspline_weights(_read_only(z), bins, order, knot_vector(bins, order, knots), first, weights)
+    _bspline_weights(
+        read_only(np.ascontiguousarray(z)),
+        bins,
+        order,
+        knot_vector(bins, order, knots),
+        first,
+        weights,
+    )
     if half:
         weights = weights.astype(np.float16).astype(np.float64)
     return first, weights
@@ -117,15 +124,10 @@ def bin_sums(
     times = np.ones(z.shape[1]) if times is None else times
 
     def add(rows: slice) -> None:
-        _add_weights(_read_only(z[rows]), times, bins, order, knot, sums[rows])
+        _add_weights(read_only(np.ascontiguousarray(z[rows])), times, bins, order, knot, sums[rows])
 
-    list(in_threads(add, thread_blocks(*z.shape)))
+    list(in_threads(add, row_blocks(z.shape, 1 << 18)))
     return sums
-
-
-def _read_only(z: NDArray[np.float64]) -> NDArray[np.float64]:
-    """As mapped from a file, for which numba would else compile a second time."""
-    return np.broadcast_to(np.ascontiguousarray(z), z.shape)
 
 
 @njit(nogil=True)

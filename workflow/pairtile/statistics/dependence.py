@@ -152,7 +152,7 @@ def lag_one(values: Float64Array, series: Int32Array) -> Float64Array:
         products = np.einsum("ij,ij->i", rows[:, step], rows[:, step + 1])
         found[here] = products / max(1, step.size)
 
-    for _ in in_threads(of_rows, row_blocks(values)):
+    for _ in in_threads(of_rows, row_blocks(values.shape)):
         release(values)
     return found
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from pairtile.arrays import Float64Array, Int32Array, Int64Array
 from pairtile.cpu.njit import njit
-from pairtile.engine.large_table import count, take_rows
+from pairtile.engine.large_table import count, row_blocks, take_rows
 from pairtile.runtime.threads import in_threads
 
 _BLOCK_VALUES = 1 << 18
@@ -30,7 +30,11 @@ def spearman(
     tables = [a] if a is b else [a, b]
     complete = not any(count(np.isnan, table) for table in tables)
     for table in tables if complete else []:
-        list(in_threads(_standardise, (table[rows] for rows in thread_blocks(*table.shape))))
+        list(
+            in_threads(
+                _standardise, (table[rows] for rows in row_blocks(table.shape, _BLOCK_VALUES))
+            )
+        )
     rho = np.empty(i.size)
 
     def correlate(pairs: slice) -> None:
@@ -42,7 +46,7 @@ def spearman(
                 _standardise(rows)
         rho[pairs] = np.einsum("ij,ij->i", left, right)
 
-    list(in_threads(correlate, thread_blocks(i.size, x.shape[1])))
+    list(in_threads(correlate, row_blocks((i.size, x.shape[1]), _BLOCK_VALUES)))
     return rho
 
 
@@ -75,7 +79,7 @@ def row_orders(values: Float64Array) -> Int32Array:
     def order(rows: slice) -> None:
         result[rows] = np.argsort(values[rows], axis=1)  # NumPy's is vectorised
 
-    list(in_threads(order, thread_blocks(*values.shape)))
+    list(in_threads(order, row_blocks(values.shape, _BLOCK_VALUES)))
     return result
 
 
@@ -89,13 +93,7 @@ def average_ranks(values: Float64Array, out: Float64Array) -> None:
     def rank(rows: slice) -> None:
         _average_ranks(values[rows], np.argsort(values[rows], axis=1), out[rows])
 
-    list(in_threads(rank, thread_blocks(*values.shape)))
-
-
-def thread_blocks(rows: int, columns: int) -> list[slice]:
-    """Rows that a thread works on together."""
-    step = max(1, _BLOCK_VALUES // max(1, columns))
-    return [slice(begin, begin + step) for begin in range(0, rows, step)]
+    list(in_threads(rank, row_blocks(values.shape, _BLOCK_VALUES)))
 
 
 @njit(nogil=True)

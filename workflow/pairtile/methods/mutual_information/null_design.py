@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.declare.messages import Message, messages_of
+from pairtile.engine.large_table import row_blocks
 from pairtile.engine.state import release
 from pairtile.errors import InputError
 from pairtile.methods.mutual_information.arrays import GeneArrays, SplineArrays
@@ -22,7 +23,6 @@ from pairtile.preprocess.null_design import (
     shift_warnings,
 )
 from pairtile.preprocess.sample_arrays import SampleArrays
-from pairtile.preprocess.statistics import row_blocks
 from pairtile.runtime.threads import in_threads
 from pairtile.statistics.dependence import Dependence
 

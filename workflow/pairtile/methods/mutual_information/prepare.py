@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.estimator import PreparedInput
-from pairtile.engine.large_table import take_columns
+from pairtile.engine.large_table import row_blocks, take_columns
 from pairtile.engine.state import release
 from pairtile.errors import InputError
 from pairtile.io.names import GeneNames
@@ -25,7 +25,6 @@ from pairtile.methods.mutual_information.null_design import entropy_classes, mea
 from pairtile.preprocess.expression import prepare_expression
 from pairtile.preprocess.sample_arrays import SampleArrays
 from pairtile.preprocess.samples import dependence_warnings, read_arranged
-from pairtile.preprocess.statistics import row_blocks
 from pairtile.preprocess.transitions import lagged_samples
 from pairtile.preprocess.two_tables import read_two_tables
 from pairtile.runtime.record import say_done

@@ -10,10 +10,10 @@ from numba import prange
 from numpy.typing import NDArray
 
 from pairtile.cpu.njit import njit
+from pairtile.engine.large_table import row_blocks
 from pairtile.engine.state import release
 from pairtile.methods.predictor_pairs.config import QuantizeConfig
 from pairtile.methods.predictor_pairs.read_input import MISSING_LEVEL
-from pairtile.preprocess.statistics import row_blocks
 
 
 def quantize(values: NDArray[np.float64], settings: QuantizeConfig) -> NDArray[np.int8]:

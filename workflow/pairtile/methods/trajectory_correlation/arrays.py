@@ -31,6 +31,7 @@ class MotionArrays(ContactArrays, total=False):
     | correlation_time | (replicas, variables) | integrated, in frames |
     | kind | () | ``estimator.kind``, where it is ``auto`` as decided |
     | theiler | (replicas,) | window in frames; 0 but for ``kind: ksg`` |
+    | lag | () | frames to the later target, as decided; 0 where no direction is asked for |
     | ensemble | () | whether frames are models without an order in time |
     | only_contacts | () | there where only the pairs in contact are scored |
     """
@@ -43,5 +44,6 @@ class MotionArrays(ContactArrays, total=False):
     correlation_time: NDArray[np.float64]
     kind: NDArray[np.str_]
     theiler: NDArray[np.int64]
+    lag: NDArray[np.int64]
     ensemble: NDArray[np.bool_]
     only_contacts: NDArray[np.bool_]

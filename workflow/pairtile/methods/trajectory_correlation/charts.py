@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
+from scipy.stats import binned_statistic
 
 from pairtile.methods.trajectory_correlation.report_results import (
     LEVEL,
@@ -302,12 +303,10 @@ def _distance(results: Results) -> Drawn:
 def _medians(
     x: NDArray[np.float64], y: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    edges = np.linspace(0.0, float(x.max()) * (1 + 1e-9) + 1e-9, 21)
-    owner = np.digitize(x, edges) - 1
-    least = min(10, max(1, x.size // 40))
-    filled = [k for k in range(20) if (owner == k).sum() >= least]
-    middles = (edges[:-1] + edges[1:]) / 2
-    return middles[filled], np.array([np.median(y[owner == k]) for k in filled])
+    found = binned_statistic(x, y, "median", bins=20, range=(0.0, float(x.max())))
+    filled = np.bincount(found.binnumber, minlength=21)[1:21] >= min(10, max(1, x.size // 40))
+    middles = (found.bin_edges[:-1] + found.bin_edges[1:]) / 2
+    return middles[filled], np.asarray(found.statistic[filled], dtype=np.float64)
 
 
 MAX_PAIRS = 30_000

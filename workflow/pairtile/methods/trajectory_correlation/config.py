@@ -120,6 +120,13 @@ class TrajectoryCorrelationConfig(Analysis):
     estimator: MotionEstimatorConfig = Field(
         default=MotionEstimatorConfig(), description="How correlation is estimated."
     )
+    direction: bool = Field(
+        default=False,
+        description=(
+            "Also the transfer entropy of every ordered pair, who drives whom (`kind: ksg`). Some "
+            "eight times the work, on the CPU."
+        ),
+    )
     variables: Literal[
         "auto",
         "positions",
@@ -250,6 +257,8 @@ class TrajectoryCorrelationConfig(Analysis):
         "structure.defattr",
         "domains.tsv",
         "frames.tsv",
+        "directions.parquet",
+        "directed_network.tsv",
         "g_correlation.txt",
         "difference.parquet",
         "difference.npz",
@@ -310,6 +319,8 @@ class TrajectoryCorrelationConfig(Analysis):
             **dict.fromkeys(
                 (name for name in self.tables if name.startswith("structure")), self.has_residues
             ),
+            "directions.parquet": self.direction,
+            "directed_network.tsv": self.direction,
             "frames.tsv": self.variables == "positions" and self.has_residues,
             "domains.tsv": bool(self.domains) or bool(self.communities),
             **dict.fromkeys(
@@ -360,8 +371,11 @@ class TrajectoryCorrelationConfig(Analysis):
         )
 
     def resolve_auto(self) -> Mapping[str, object]:
-        """``contacts``, ``variables``, ``keep`` and ``score`` where they are ``auto``."""
+        """``contacts``, ``variables``, ``keep``, ``score`` where they are ``auto``; the kind of the
+        estimator where a direction is asked for."""
         estimator, found = self.estimator, dict[str, object]()
+        if self.direction and estimator.kind == "auto":
+            found["estimator"] = estimator.model_copy(update={"kind": "ksg"})
         if self.variables == "auto":
             of_kind = _AUTO_VARIABLES.get(estimator.kind, "positions")
             found["variables"] = "columns" if self.time_series else of_kind
@@ -383,6 +397,9 @@ class TrajectoryCorrelationConfig(Analysis):
         kind, series = self.estimator.kind, bool(self.time_series)
         untested = self.keep.rule in ("p_value", "fdr") and not self.estimator.surrogates
         yield Rule(untested, "keep", "another rule under estimator.surrogates: 0 (no p-values)")
+        no_ksg = kind != "ksg" or self.estimator.variant == 2 or not self.estimator.surrogates
+        expected = "false, or estimator: {kind: ksg, variant: 1} with surrogates"
+        yield Rule(self.direction and no_ksg, "direction", expected)
         unknown = self.score == "correlation_centred" and not self._has_centred
         yield Rule(unknown, "score", "auto or correlation under surrogates: 0 and beside kind: dcc")
         expected = "none beside time_series (one of them, not both)"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, ClassVar, Literal, Self, get_args
+from typing import Annotated, ClassVar, Literal, get_args
 
 from pydantic import (
     AfterValidator,
@@ -195,6 +195,12 @@ class MotionEstimatorConfig(ConfigModel):
             "are alike. `auto`: twice the correlation time. 0: all frames count."
         ),
     )
+    lag: Literal["auto"] | Annotated[int, Field(ge=1, le=1_000_000)] = Field(
+        default="auto",
+        description=(
+            "Of `direction`: frames from source to target. `auto`: the median correlation time."
+        ),
+    )
     corrected: bool = Field(
         default=True,
         description=(
@@ -255,10 +261,6 @@ class MotionEstimatorConfig(ConfigModel):
     def single(self) -> bool:
         """Whether coordinates are rounded to float32 first, as NetSci does."""
         return self.preset == "netsci"
-
-    def with_window(self, frames: int) -> Self:
-        """The same with a Theiler window in frames."""
-        return self.model_copy(update={"theiler": frames})
 
     def resolve_auto(self) -> Mapping[str, object]:
         kind = "ksg" if self.preset != "none" and self.kind == "auto" else self.kind

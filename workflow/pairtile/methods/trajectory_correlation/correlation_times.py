@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import f as f_distribution
 
+from pairtile.engine.large_table import row_blocks
 from pairtile.methods.trajectory_correlation.estimators import SINGULAR
 from pairtile.statistics.correction import known_q_values
 
@@ -51,12 +52,11 @@ def _blocks(
     series: NDArray[np.floating], cyclic: bool
 ) -> Iterator[tuple[slice, NDArray[np.float64]]]:
     """Some variables at a time in double precision; angles as points on a circle."""
-    size = max(1, BLOCK_VALUES // (2 * series.shape[1] * series.shape[2]))
-    for begin in range(0, len(series), size):
-        values = np.asarray(series[begin : begin + size], dtype=np.float64)
+    for some in row_blocks(series.shape, BLOCK_VALUES // 2):
+        values = np.asarray(series[some], dtype=np.float64)
         if cyclic:
             values = np.concatenate([np.cos(values), np.sin(values)], axis=1)
-        yield slice(begin, begin + size), values
+        yield some, values
 
 
 def effective_frames(tau: NDArray[np.float64], n_frames: int) -> NDArray[np.float64]:

@@ -34,7 +34,6 @@ from pairtile.methods.trajectory_correlation.network import ResidueNetwork, adju
 from pairtile.methods.trajectory_correlation.residues import in_contact, selection_of
 from pairtile.methods.trajectory_correlation.structures import (
     centred_structure,
-    group_means,
     residue_means,
     strongest_links,
     write_script,
@@ -51,7 +50,7 @@ from pairtile.runtime.files import read_arrays, read_table, verified, write_parq
 message = messages_of(__package__)
 
 LEVEL = 0.05
-"""q-value up to which a pair is in the difference network."""
+"""q-values up to this make difference networks and directed ones, and are marked in figures."""
 
 
 _REPLICA = re.compile(r"^(mi|dcc)_replica_\d+$")
@@ -541,8 +540,8 @@ def _write_structure(
     state = centred_structure(opened.state)
     structure = state["structure"]
     n_residues = int(structure["residue"].max(initial=-1)) + 1
-    changes = np.tile(table[f"{score}_difference"].to_numpy(), 2)
-    means = group_means(table[["i", "j"]].to_numpy().T.ravel(), changes, len(items))
+    changes = pd.concat([table.set_index(end)[f"{score}_difference"] for end in ("i", "j")])
+    means = changes.groupby(level=0).mean().reindex(range(len(items)))
     write_structure_pdb(
         folder / "difference.pdb",
         structure,

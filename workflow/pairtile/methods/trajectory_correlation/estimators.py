@@ -32,6 +32,7 @@ from pairtile.methods.trajectory_correlation.neighbour_pairs import (
     SORTED_FROM,
     KsgPairs,
     KsgScalarPairs,
+    TransferPairs,
 )
 from pairtile.methods.trajectory_correlation.pair_blocks import (
     KERNELS,
@@ -46,8 +47,6 @@ from pairtile.methods.trajectory_correlation.pair_blocks import (
 from pairtile.splines.scorer import SAMPLE_PADDING, BsplineScorer, SplineSettings, Weights
 from pairtile.splines.values import scaled
 
-MAX_COORDINATES = 16
-
 
 class MotionPairs:
     """Scores blocks of variables of one replica against each other."""
@@ -61,10 +60,7 @@ class MotionPairs:
         series : float64 or float32, shape (variables, d, frames)
             Positions or values, finite; may be memory-mapped. Angles in radians. NaN, a missing
             value, only for ``kind: bspline``.
-
-        Raises ``ValueError`` where the shape or the number of frames does not do.
         """
-        _check(series, settings)
         # Only these settings let missing values come so far; others need not read all series.
         self.has_missing = settings.allows_missing and _has_missing(series)
         self.series = series
@@ -122,15 +118,15 @@ class MotionPairs:
         if not self.has_missing:
             shape = (len(numbers_of(rows)), len(numbers_of(columns)))
             return np.full(shape, self.n_frames, dtype=np.int64)
-
-        def there(block: Variables) -> NDArray[np.float64]:
-            return np.asarray((~np.isnan(self.series[block])).all(axis=1), dtype=np.float64)
-
-        return (there(rows) @ there(columns).T).astype(np.int64)
+        x, y = ((~np.isnan(self.series[block])).all(axis=1) for block in (rows, columns))
+        return np.asarray(x.astype(np.float64) @ y.T.astype(np.float64)).astype(np.int64)
 
     def _estimator(self, settings: MotionEstimatorConfig) -> PairBlocks:
-        kinds = {"ksg": KsgPairs, "gaussian": GaussianPairs, "dcc": DccPairs}
-        made: type[PairBlocks] = kinds.get(settings.kind, SplinePairs)
+        kinds: dict[str, type[PairBlocks]] = {
+            **{"ksg": KsgPairs, "gaussian": GaussianPairs, "dcc": DccPairs},
+            "transfer_entropy": TransferPairs,
+        }
+        made = kinds.get(settings.kind, SplinePairs)
         _, d, frames = self.series.shape
         if made is KsgPairs and d == 1 and frames >= SORTED_FROM[self.device.backend]:
             made = KsgScalarPairs
@@ -144,31 +140,6 @@ def generalized_correlation(mi_nats: ArrayLike, d: int) -> NDArray[np.float64]:
     """
     mi = np.maximum(np.asarray(mi_nats, dtype=np.float64), 0.0)
     return np.asarray(np.sqrt(-np.expm1(-2.0 * mi / d)))
-
-
-def _check(series: NDArray[np.floating], settings: MotionEstimatorConfig) -> None:
-    """Raises ``ValueError``. Values are checked where they are read from files and arrays."""
-    if series.ndim != 3:
-        raise ValueError(
-            f"series: found shape {series.shape}; expected (variables, coordinates, frames)"
-        )
-    _, d, frames = series.shape
-    if not 1 <= d <= MAX_COORDINATES:
-        raise ValueError(f"series: found {d} coordinates; expected 1 to {MAX_COORDINATES}")
-    if settings.kind == "dihedral" and d != 1:
-        raise ValueError(f"series: found {d} coordinates; expected 1 for angles")
-    needed, window = 2, 0
-    if settings.kind == "ksg":
-        # Even the frame with the fewest others outside its window must have k of them.
-        window = settings.window
-        needed = settings.neighbours + 2 * window + 1
-    elif settings.kind == "gaussian":
-        needed = 2 * d + 2
-    if frames < needed:
-        raise ValueError(
-            f"series: found {frames} frames; expected at least {needed} for kind "
-            f"{settings.kind}" + (f" with theiler {window}" if window else "")
-        )
 
 
 def _has_missing(series: NDArray[np.floating]) -> bool:

@@ -43,7 +43,6 @@ LABELS = ("chain", "resid", "icode", "resname", "atom", "domain", "secondary_str
 """Columns of the items table that go with the matrices, one value a row of them."""
 
 _VALUES_A_LINE = 21
-_ROWS = 256
 
 
 def correlation_matrix(pairs: Pairs, items: pd.DataFrame, column: str) -> Matrix:
@@ -70,39 +69,23 @@ def correlation_matrix(pairs: Pairs, items: pd.DataFrame, column: str) -> Matrix
         for i, j, values in _parts(pairs, column):
             if (row[i] < 0).any() or (row[j] < 0).any():
                 raise ValueError("the pairs table has an item that is not kept")
-            result[row[i], row[j]] = values
-        # The lower triangle, a few rows at a time: cell by cell takes twice as long.
-        for first in range(0, n, _ROWS):
-            rows, below = slice(first, first + _ROWS), slice(first + _ROWS, None)
-            square = result[rows, rows]
-            square[:] = np.fmax(square, square.T)
-            result[below, rows] = result[rows, below].T
+            result[row[i], row[j]] = result[row[j], row[i]] = values
     return result
 
 
-def coordinate_sums(matrix: Matrix) -> dict[str, Matrix]:
-    """Sums of the mutual information of coordinates, for each two positions.
+COORDINATE_SUMS = {"mi_block_sum": "iajb->ij", "mi_axis_sum": "iaja->ij"}
+"""Over all nine pairs of coordinates, as the first GPU programs added them up, and over x with x, y
+with y, z with z: what to sum over, for ``np.einsum``."""
 
-    Parameters
-    ----------
-    matrix
-        Shape (3 n, 3 n), of x, y, z of the first position, of the second, ...; NaN on the diagonal.
 
-    Returns
-    -------
-    dict
-        ``mi_block_sum``, over all nine pairs of coordinates, as the first GPU programs added them
-        up; ``mi_axis_sum``, over x with x, y with y, z with z. Each (n, n), NaN on the diagonal.
-    """
-    n = len(matrix) // 3
-    blocks = matrix.reshape(n, 3, n, 3)
-    sums = {
-        "mi_block_sum": blocks.sum(axis=(1, 3)),
-        "mi_axis_sum": np.asarray(np.einsum("iaja->ij", blocks)),
-    }
-    for values in sums.values():
-        np.fill_diagonal(values, np.nan)
-    return sums
+def coordinate_sum(pairs: Pairs, items: pd.DataFrame, name: str) -> Matrix:
+    """Sum ``name`` of ``COORDINATE_SUMS`` of the mutual information of x, y, z of each two
+    positions, which items hold in this order: (positions, positions), NaN on the diagonal."""
+    matrix = correlation_matrix(pairs, items, "mi_nats")
+    blocks = matrix.reshape(len(matrix) // 3, 3, -1, 3)
+    result = np.array(np.einsum(COORDINATE_SUMS[name], blocks))
+    np.fill_diagonal(result, np.nan)
+    return result
 
 
 def residue_sums(pairs: Pairs, items: pd.DataFrame, column: str) -> Matrix:

@@ -11,11 +11,12 @@ from pairtile.cpu.njit import read_only
 from pairtile.cpu.vectors import LANES
 from pairtile.errors import DeviceError
 from pairtile.gpu.device import DeviceArray
-from pairtile.methods.trajectory_correlation.kernels import ksg, ksg_scalars
+from pairtile.methods.trajectory_correlation.kernels import ksg, ksg_scalars, ksg_transfer
 from pairtile.methods.trajectory_correlation.pair_blocks import (
     KERNELS,
     Block,
     PairBlocks,
+    Shift,
     Variables,
     launch,
 )
@@ -209,3 +210,36 @@ class KsgScalarPairs(KsgPairs):
         total = np.zeros(wanted.shape)
         total[rows, columns] = self.device.to_host(sums)
         return np.asarray(self._constant() - total / self.frames)
+
+
+class TransferPairs(KsgPairs):
+    """Transfer entropy in nats of row to column variables, on the CPU: how much the source x says
+    of the target y, ``lag`` frames later, beyond what y says of it now (Schreiber 2000),
+
+    I(y'; x | y) = psi(k) - <psi(n_xy + 1) + psi(n_yy' + 1) - psi(n_y + 1)>
+
+    (Frenzel and Pompe 2007, Phys. Rev. Lett. 99:204101), n: frames nearer, in those parts, than the
+    k-th nearest in all three.
+    """
+
+    def _open(self) -> None:
+        self._psi = self._psi_of_counts()
+
+    def block(
+        self,
+        rows: Variables,
+        columns: Variables,
+        shift: Shift | None,
+        wanted: BoolArray | None = None,
+    ) -> NDArray[np.float64]:
+        """As ``PairBlocks.block``, but shifted are the row variables: a target and its own past
+        stay side by side."""
+        s = self.settings
+        (x,), (y,) = self._ready(rows, shift), self._ready(columns, None)
+        lag = int(s.lag)
+        total, n = np.zeros((len(x), len(y))), self.frames - lag
+        x, y, later = map(np.ascontiguousarray, (x[..., :n], y[..., :n], y[..., lag:]))
+        search = ksg.Search(s.window, s.neighbours, s.variant, s.norm == "max")
+        cells = np.ascontiguousarray(np.ones(total.shape, bool) if wanted is None else wanted)
+        ksg_transfer.psi_sums(x, y, later, search, cells, self._psi, total)
+        return float(digamma(s.neighbours)) - total / n

@@ -34,6 +34,12 @@ COLUMNS = ("i", "j", "mi_nats", "correlation", "p_value", "dcc")
 CENTRED = ("mi_centred", "correlation_centred", "correlation_se")
 """Columns that go with them where surrogates were run, and where there are replicas."""
 
+TRANSFER = {"te_nats": "mi_nats", "te_correlation": "correlation_centred", "te_p_value": "p_value"}
+"""Columns of transfer entropy in the pairs table, and what they are in ``ScoredMotion``."""
+
+WAYS = {"": ["i", "j"], "reverse_": ["j", "i"]}
+"""What their names begin with, and source and target."""
+
 EDGE_COLUMNS = ["source", "target", "mi_nats", "correlation", "p_value", "q_value", "dcc"]
 
 CENTRALITIES = ("betweenness", "closeness", "eigenvector")
@@ -53,6 +59,22 @@ def candidate_q_values(
     a pair a candidate (a contact) must not depend on its p-value.
     """
     return known_q_values(p_value if candidate is None else np.where(candidate, p_value, np.nan))
+
+
+def directed_pairs(pairs: pd.DataFrame, names: pd.Index, lag: int) -> pd.DataFrame:
+    """Both directions of every pair, the strongest first (``directions.parquet``).
+
+    Columns are those of ``directions.parquet`` in ``columns.toml``. pairs : ``i``, ``j`` and
+    ``TRANSFER`` both ways. names : of the variables. lag : frames.
+    """
+    ways = [pairs[[*ends, *(way + name for name in TRANSFER)]] for way, ends in WAYS.items()]
+    table = pd.concat(
+        way.set_axis(["source", "target", "te_nats", "te_share", "p_value"], axis=1) for way in ways
+    )
+    table["te_share"] **= 2
+    table = table.assign(q_value=known_q_values(table["p_value"]), lag=np.int32(lag))
+    table = table.sort_values(["te_share", "source", "target"], ascending=[False, True, True])
+    return table.assign(source=names[table["source"]], target=names[table["target"]])
 
 
 def motion_network(
@@ -300,41 +322,20 @@ class ResidueNetwork:
 
     def _girvan_newman(self) -> NDArray[np.int64]:
         """Edges are taken away in the order of their betweenness (numbers of paths: ties are
-        common, of which the weakest edge goes), which is counted anew for the part that lost one;
-        of all divisions on the way the best is given back."""
-        members = np.array(self.graph.connected_components().membership, dtype=np.int64)
-        best, best_score = members.copy(), self.modularity(members)
-        whole = self.graph.copy()
-        whole.vs["node"] = range(self.n_nodes)
-        parts = _parts_with_edges(whole)
-        while parts:
-            place = max(range(len(parts)), key=lambda k: parts[k].rank)
-            part = parts[place]
-            part.graph.delete_edges(part.edge)
-            pieces = part.graph.connected_components()
-            parts[place : place + 1] = _parts_with_edges(part.graph)
-            if len(pieces) == 2:
-                members[part.graph.vs[pieces[1]]["node"]] = members.max() + 1
-                score = self.modularity(members)
+        common, of which the weakest edge goes), which is counted anew each time; of all divisions
+        on the way the best is given back."""
+        graph = self.graph.copy()
+        best = members = np.array(graph.connected_components().membership, dtype=np.int64)
+        best_score = self.modularity(members)
+        while graph.ecount():
+            through = np.array(graph.edge_betweenness(directed=False, weights="length")).round(6)
+            graph.delete_edges(int(np.lexsort((graph.es["length"], through))[-1]))
+            pieces = np.array(graph.connected_components().membership, dtype=np.int64)
+            if pieces.max() > members.max():
+                members, score = pieces, self.modularity(pieces)
                 if score > best_score + 1e-12:
-                    best, best_score = members.copy(), score
+                    best, best_score = members, score
         return best
-
-
-class _Part:
-    """A connected part of a network on its way apart, and its edge of highest betweenness."""
-
-    def __init__(self, graph: igraph.Graph) -> None:
-        self.graph = graph
-        through = np.array(graph.edge_betweenness(directed=False, weights="length")).round(6)
-        length = np.array(graph.es["length"])
-        self.edge = int(np.lexsort((length, through))[-1])
-        self.rank = (through[self.edge], length[self.edge])
-
-
-def _parts_with_edges(graph: igraph.Graph) -> list[_Part]:
-    pieces = graph.connected_components()
-    return [_Part(graph.induced_subgraph(piece)) for piece in pieces if len(piece) > 1]
 
 
 # --- whether communities are found again ----------------------------------------------------------

@@ -7,7 +7,7 @@ series in time, around its end, keeps both as they are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -161,22 +161,19 @@ class MotionScores:
         is nearly normal. Without these, p-values below 0.001 come five times too often. KSG and DCC
         are nearly normal as they are.
         """
-        if self.kind in ("ksg", "dcc"):
+        if self.kind in ("ksg", "dcc", "transfer_entropy"):
             return values
-        found = np.empty(values.shape)
         if self.kind == "gaussian":
-            surrogates.cube_roots(_flat(values), self._bias, _flat(found))
-        else:
-            # 1e-12 is what rounding leaves of no mutual information.
-            surrogates.logarithms(_flat(values), 1e-12, _flat(found))
-        return found
+            return _of_parts(lambda part: np.cbrt(np.maximum(part + self._bias, 0.0)), values)
+        # 1e-12 is what rounding leaves of no mutual information.
+        return _of_parts(lambda part: np.log(np.maximum(part, 1e-12)), values)
 
-    def histogram(self, correlation: Float64Array) -> Int64Array:
-        """Counts of correlations, int64 (bins,)."""
-        values = correlation.ravel()
-        shares = (values + 1.0) / 2.0 if self.signed else values
-        bins = np.clip((shares * HISTOGRAM_BINS).astype(np.int64), 0, HISTOGRAM_BINS - 1)
-        return np.bincount(bins, minlength=HISTOGRAM_BINS).astype(np.int64)
+    def histogram(self, values: Float64Array) -> Int64Array:
+        """Counts of the correlations of mutual informations in nats, or of DCCs: int64 (bins,)."""
+        # Parts that are counted by themselves, at most by so many threads.
+        counts = np.zeros((64, HISTOGRAM_BINS), dtype=np.int64)
+        surrogates.count_correlations(_flat(values), 0 if self.signed else self.d, counts)
+        return counts.sum(axis=0)
 
     def _mean(self, parts: list[Float64Array], which: slice = slice(None)) -> Float64Array:
         """Mean over replicas, by their weights; over all alike where none of ``which`` counts."""
@@ -250,8 +247,7 @@ class MotionScores:
             if len(each) > 1
         ]
         normal = SurrogateMoments(self.normal(observed))
-        # Parts of a block that are counted by themselves, at most by so many threads.
-        counts = np.zeros((64, HISTOGRAM_BINS), dtype=np.int64)
+        counts = np.zeros(HISTOGRAM_BINS, dtype=np.int64)
         own_sums = [np.zeros_like(observed) for _ in each]
         for number in range(self.n_surrogates):
             parts = [
@@ -265,7 +261,7 @@ class MotionScores:
             for half, which in zip(halves, _REPLICAS_OF_HALVES, strict=False):
                 half.add(self._mean(parts, which))
             normal.add(self.normal(shifted))
-            surrogates.count_correlations(_flat(shifted), 0 if self.signed else self.d, counts)
+            counts += self.histogram(shifted)
         null = {
             "null_mean": moments.mean,
             "null_sd": moments.standard_deviation,
@@ -276,12 +272,20 @@ class MotionScores:
             null["correlation_centred"] = self.correlation(moments.centred)
         for name, half in zip(HALVES, halves, strict=False):
             null[name] = self.correlation(half.observed if self.signed else half.centred)
-        return null, counts.sum(axis=0), [total / self.n_surrogates for total in own_sums]
+        return null, counts, [total / self.n_surrogates for total in own_sums]
 
 
 def _flat(values: Float64Array) -> Float64Array:
     """All cells in one row: of an array that is in order, the same memory."""
     return np.ascontiguousarray(values).reshape(-1)
+
+
+def _of_parts(
+    function: Callable[[Float64Array], Float64Array], values: Float64Array
+) -> Float64Array:
+    """A function of each value, in threads: beside a GPU one would take longer than estimates."""
+    parts = np.array_split(_flat(values), max(1, values.size // (1 << 15)))
+    return np.concatenate(list(in_threads(function, parts))).reshape(values.shape)
 
 
 # --- surrogates -----------------------------------------------------------------------------------
@@ -346,7 +350,4 @@ def p_value(
     with np.errstate(divide="ignore", invalid="ignore"):
         t = (observed - null_mean) / spread
     t = np.where(np.isnan(t) & ~np.isnan(observed), 0.0, t)
-    # Half a second of a core for a million.
-    parts = np.array_split(np.atleast_1d(t), max(1, t.size // (1 << 15)))
-    chances = in_threads(lambda part: stdtr(number - 1, -part), parts)
-    return np.concatenate(list(chances)).reshape(t.shape)
+    return _of_parts(lambda part: stdtr(number - 1, -part), t)

@@ -29,27 +29,20 @@ EXPECTED = f"a finite number, of at most {MAX_VALUE:g} in size"
 
 @dataclass(frozen=True)
 class SeriesTable:
-    """One table. ``names``: of the variables; each has ``dimensions`` columns in a row. ``blocks``
-    gives (first frame, values of shape (frames, variables, dimensions)) for frames ``used``."""
+    """One table. ``names``: of the variables; each has ``dimensions`` columns in a row.
+
+    ``blocks(n_frames, missing)`` gives the frames ``used`` in order, at most ``n_frames`` at a
+    time, as float64 (frames, variables, dimensions). ``missing``: whether values may be missing
+    (empty, NA, NaN, ...); they become NaN. Raises ``InputError`` for fields that are no finite
+    numbers, naming line and column.
+    """
 
     path: str
     names: list[str]
     dimensions: int
     n_frames: int
     used: range
-    _blocks: Callable[[int, bool], Iterator[NDArray[np.float64]]] = field(repr=False)
-
-    def blocks(self, n_frames: int, missing: bool = False) -> Iterator[NDArray[np.float64]]:
-        """The used frames in order, at most ``n_frames`` at a time.
-
-        ``missing``: whether values may be missing (empty, NA, NaN, ...); they become NaN.
-
-        Raises
-        ------
-        InputError
-            For fields that are no finite numbers, naming line and column.
-        """
-        return self._blocks(n_frames, missing)
+    blocks: Callable[[int, bool], Iterator[NDArray[np.float64]]] = field(repr=False)
 
 
 @unless_in_memory

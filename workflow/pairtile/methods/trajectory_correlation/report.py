@@ -73,6 +73,7 @@ def numbers(results: Results) -> dict[str, object]:
         "apart": FAR,
         **_strongest(results, found),
         "communities": _communities(results, found),
+        "drivers": results.table("directed_network.tsv").head(N_NAMED).to_dict("records"),
         "halves": any(not np.isnan(agreement_of(results, m)) for m in found.community_methods),
         "paths": [
             (*ends, rows.iloc[0]["items"] and found.path_names(rows.iloc[0]["items"]),
@@ -166,8 +167,8 @@ MAX_COMMUNITIES, MAX_GROUPS, MAX_PATHS, MAX_RESIDUES = 30, 20, 200, 3000
 
 COLUMNS = (
     *("domain", "secondary_structure", "community_leiden", "community_girvan_newman", "degree"),
-    *("betweenness", "closeness", "eigenvector", "mean_correlation", "sd", "correlation_time"),
-    "n_effective",
+    *("betweenness", "closeness", "eigenvector", "mean_correlation", "te_out", "te_in", "sd"),
+    *("correlation_time", "n_effective"),
 )
 """Columns of residues.tsv that the page shows."""
 
@@ -201,6 +202,7 @@ def motion_section(results: Results, pictures: list[CaptionedFigure]) -> PageSec
                 {**row, "path": found.path_names(row["items"])}
                 for row in found.paths.head(MAX_PATHS).to_dict("records")
             ],
+            "drivers": results.table("directed_network.tsv").head(MAX_PATHS).to_dict("records"),
             "paths_total": len(found.paths),
             "headings": [
                 (results.text.item, ""),

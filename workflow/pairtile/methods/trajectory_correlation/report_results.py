@@ -15,14 +15,13 @@ from numpy.typing import NDArray
 from pairtile.arrays import BoolArray
 from pairtile.declare.tables import read_result_table
 from pairtile.methods.trajectory_correlation.arrays import MotionArrays
+from pairtile.methods.trajectory_correlation.differences import LEVEL as LEVEL
 from pairtile.methods.trajectory_correlation.network import MIN_AGREEMENT
 from pairtile.methods.trajectory_correlation.residue_marks import ResidueMarks
 from pairtile.methods.trajectory_correlation.structures import centred_structure
 from pairtile.report.formats import join_list
 from pairtile.report.results import Results
 
-LEVEL = 0.05
-"""p- and q-values at most this are counted and marked."""
 METHOD_NAMES = {"leiden": "Leiden", "girvan_newman": "Girvan-Newman"}
 
 

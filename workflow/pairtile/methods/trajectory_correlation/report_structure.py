@@ -26,7 +26,7 @@ Group = TypeVar("Group", int, str)
 
 VALUES = (
     *("sd", "mean_correlation", "betweenness", "closeness", "eigenvector", "degree"),
-    "correlation_time",
+    *("te_out", "te_in", "correlation_time"),
 )
 """Columns of residues.tsv to colour by."""
 

@@ -32,6 +32,7 @@ from pairtile.engine.network import Network
 from pairtile.engine.selection import Selection
 from pairtile.engine.stages import NetworkData
 from pairtile.engine.tiles import PairSpace, Tile
+from pairtile.gpu.device import choose
 from pairtile.methods.trajectory_correlation.arrays import ContactArrays, MotionArrays
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
@@ -40,6 +41,8 @@ from pairtile.methods.trajectory_correlation.neighbour_pairs import SORTED_FROM
 from pairtile.methods.trajectory_correlation.network import (
     CENTRED,
     COLUMNS,
+    TRANSFER,
+    WAYS,
     agreement_warnings,
     community_agreement,
     dense_warnings,
@@ -116,7 +119,8 @@ class TrajectoryCorrelation(
     def resolve_auto(
         cls, config: TrajectoryCorrelationConfig, state: MotionArrays
     ) -> tuple[TrajectoryCorrelationConfig, list[Message]]:
-        estimator = config.estimator.model_copy(update={"kind": str(state["kind"])})
+        decided = {"kind": str(state["kind"]), "lag": int(state.get("lag", 0))}
+        estimator = config.estimator.model_copy(update=decided)
         return config.model_copy(update={"estimator": estimator}), []
 
     @classmethod
@@ -183,7 +187,9 @@ class TrajectoryCorrelation(
         cheaper: dict[str, float] = {}
         if config.estimator.kind == "ksg":
             gaussian = config.estimator.model_copy(update={"kind": "gaussian"})
-            other = config.model_copy(update={"estimator": gaussian})
+            change = "direction: false" if config.direction else "estimator: {kind: gaussian}"
+            update = {"direction": False} if config.direction else {"estimator": gaussian}
+            other = config.model_copy(update=update)
             fewer: MotionArrays = {
                 **state,
                 "series": state["series"][:, :, ::FEWER_FRAMES],
@@ -191,8 +197,7 @@ class TrajectoryCorrelation(
             }
             step = FEWER_FRAMES * config.frames.step
             cheaper = {
-                "estimator: {kind: gaussian}": now
-                / pairs_per_second(other, state, backend, threads),
+                change: now / pairs_per_second(other, state, backend, threads),
                 f"frames: {{step: {step}}}": now
                 / pairs_per_second(config, fewer, backend, threads),
             }
@@ -206,7 +211,7 @@ class TrajectoryCorrelation(
 
     @classmethod
     def chunk_parameters(cls, config: TrajectoryCorrelationConfig) -> dict[str, object]:
-        return {"estimator": config.estimator}
+        return {"estimator": config.estimator, "direction": config.direction}
 
     def schema(self) -> pa.Schema:
         real = pa.float64()
@@ -215,6 +220,8 @@ class TrajectoryCorrelation(
             null += [("mi_centred", real), ("correlation_centred", real)]
         if self.has_halves:
             null += [(name, real) for name in HALVES]
+        if self.config.direction:
+            null += [(f"{way}{name}", real) for way in WAYS for name in TRANSFER]
         names = (
             ("mi_sd", "correlation_sd", "dcc_sd", "correlation_se") if self.n_replicas > 1 else ()
         )
@@ -249,11 +256,19 @@ class TrajectoryCorrelation(
         windows = np.asarray(self.state["theiler"]).tolist()
         return MotionScores(
             replicas_of(self.state),
-            [self.config.estimator.with_window(window) for window in windows],
+            [self.config.estimator.model_copy(update={"theiler": window}) for window in windows],
             shifts_of(self.state, self.n_surrogates, self.seed),
             self.device,
             replica_weights(self.state),
         )
+
+    @cached_property
+    def transfer_scores(self) -> MotionScores:
+        """The scores of transfer entropy from row to column variables."""
+        scores, kind = self.scores, {"kind": "transfer_entropy"}
+        settings = [one.model_copy(update=kind) for one in scores.settings]
+        cpu = choose("cpu")
+        return MotionScores(scores.replicas, settings, scores.shifts, cpu, scores.weights)
 
     @cached_property
     def has_halves(self) -> bool:
@@ -271,7 +286,7 @@ class TrajectoryCorrelation(
         window = min(int(self.state["theiler"][0]), most)
         return MotionScores(
             replicas_of(state),
-            [estimator.with_window(window)] * 2,
+            [estimator.model_copy(update={"theiler": window})] * 2,
             shifts_of(state, min(self.n_surrogates, HALF_SURROGATES), self.seed),
             self.device,
         )
@@ -297,6 +312,13 @@ class TrajectoryCorrelation(
             blocks |= {name: halves[name] for name in HALVES}
         n_pairs = int(wanted.sum())
         at_row, at_column = np.nonzero(wanted)
+        if self.config.direction:
+            forth = self.transfer_scores.block(rows, columns, wanted).blocks
+            back = self.transfer_scores.block(columns, rows, wanted.T).blocks
+            # The cells of a block come row by row.
+            place = np.argsort(np.lexsort((at_row, at_column)))
+            for name, column in TRANSFER.items():
+                blocks[name], blocks[f"reverse_{name}"] = forth[column], back[column][place]
         whole = {
             "i": numbers_of(rows)[at_row].astype(np.int32),
             "j": numbers_of(columns)[at_column].astype(np.int32),
@@ -311,7 +333,9 @@ class TrajectoryCorrelation(
         bins = np.minimum((known * P_BINS).astype(np.int64), P_BINS - 1)
         summaries = {
             "pairs": np.array([n_pairs], dtype=np.int64),
-            "correlation_counts": self.scores.histogram(scored.blocks["correlation"]),
+            "correlation_counts": self.scores.histogram(
+                scored.blocks["correlation" if self.scores.signed else "mi_nats"]
+            ),
             "null_counts": scored.null_counts,
             "p_value_counts": np.bincount(bins, minlength=P_BINS).astype(np.int64),
         }
@@ -326,12 +350,8 @@ class TrajectoryCorrelation(
 
     def _stored(self, merged: MergedResults, names: tuple[str, ...]) -> pd.DataFrame:
         # Column by column, each let go once it is copied: there may be tens of millions of rows.
-        parts: dict[str, list[NDArray[np.generic]]] = {name: [] for name in names}
-        for part in merged.batches(names):
-            for name in names:
-                parts[name].append(part[name].to_numpy())
-        pa.default_memory_pool().release_unused()
-        return pd.DataFrame({name: np.concatenate(parts.pop(name)) for name in names}, copy=False)
+        table = pa.concat_tables(merged.batches(names))
+        return table.to_pandas(split_blocks=True, self_destruct=True)
 
     def network(self, merged: MergedResults) -> Network:
         # Of all pairs only what decides; the rest of those that are kept.
@@ -465,6 +485,9 @@ def pairs_per_second(
     if "only_contacts" in state:
         seconds *= IN_CONTACT.get(config.estimator.kind, IN_CONTACT_ELSE)
         seconds += 1e-6  # of each pair, whatever the series
+    if config.direction:  # both ways, on the CPU
+        squares = float((np.diff(state["replica_offsets"]).astype(np.float64) ** 2).sum())
+        seconds += 2.0 * 1.5e-9 * squares / max(1, threads)
     seconds *= 1 + config.estimator.surrogates
     if config.estimator.surrogates and halves_of(state) is not None:
         half = int(state["series"].shape[2]) // 2

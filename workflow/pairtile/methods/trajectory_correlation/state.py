@@ -88,12 +88,24 @@ def trajectory_state(
         tau = np.stack([correlation_time(part, cyclic=cyclic) for part in replicas])
     effective = np.stack([effective_frames(t, n) for t, n in zip(tau, lengths, strict=True)])
     config = _with_kind(prepared, config, effective)
+    lag = 0
+    if config.direction:
+        most, usual = 0 if ensemble else min(lengths) // 8, round(float(np.median(tau)))
+        lag = min(max(usual, 1), most) if config.estimator.lag == "auto" else config.estimator.lag
+        if not 0 < lag <= most:
+            raise InputError.at(
+                names[0],
+                "direction: true",
+                "models without an order in time" if ensemble else f"a lag of {lag} frames",
+                f"a lag of at most an eighth of {min(lengths)} frames, or direction: false",
+            )
     theiler = np.zeros(len(lengths), dtype=np.int64)
     for k, (times, frames, name) in enumerate(zip(tau, lengths, names, strict=True)):
         if config.estimator.kind == "ksg":
-            theiler[k] = _window(config.estimator, times, frames, name)
+            theiler[k] = _window(config.estimator, times, frames - lag, name)
         if not ensemble:
             _check_surrogates(config.estimator.surrogates, times, frames, name)
+    prepared.state["lag"] = np.array(lag)
     prepared.state["correlation_time"] = tau
     prepared.state["kind"] = np.array(config.estimator.kind)
     prepared.state["theiler"] = theiler
@@ -122,6 +134,7 @@ def trajectory_state(
     decided = {
         "kind": config.estimator.kind,
         "theiler": windows[0] if len(set(windows)) == 1 else windows,
+        **({"lag": lag} if config.direction else {}),
     }
     return replace(prepared, parameters={"estimator": decided, "ensemble": ensemble})
 

@@ -50,11 +50,8 @@ class Links:
     def radii(self) -> NDArray[np.float64]:
         """Thickness by the size of the correlation, in Angstrom."""
         size = np.abs(self.correlation)
-        if not size.size:
-            return size
-        low, high = size.min(), size.max()
-        share = (size - low) / (high - low) if high > low else np.ones(size.size)
-        return _THIN + (_THICK - _THIN) * share
+        ends = [size.min(initial=np.inf), size.max(initial=0.0)]
+        return np.interp(size, ends, [_THIN, _THICK])
 
     def colours(self) -> list[tuple[int, int, int]]:
         """Red for motion together, blue for motion against each other."""
@@ -129,10 +126,10 @@ def item_places(items: pd.DataFrame, state: MotionArrays) -> NDArray[np.float64]
     result = np.full((len(items), 3), np.nan)
     means = np.asarray(state["mean_positions"])
     result[: len(means)] = means
-    names: dict[tuple[int, str], int] = {}
-    for k, (residue, name) in enumerate(zip(structure["residue"], structure["name"], strict=True)):
-        names.setdefault((int(residue), str(name)), k)
     owners = structure["residue"]
+    # From the last on, so that of atoms of one name the first stays.
+    atoms_of = list(zip(owners.tolist(), structure["name"].tolist(), strict=True))
+    names = {atoms_of[k]: k for k in reversed(range(len(atoms_of)))}
     for row, (residue, atom) in enumerate(zip(items["residue"], items["atom"], strict=True)):
         if residue < 0:
             continue
@@ -160,19 +157,8 @@ def centred_structure(state: MotionArrays) -> MotionArrays:
 
 def residue_means(items: pd.DataFrame, values: ArrayLike, n_residues: int) -> NDArray[np.float64]:
     """Mean over the items of each residue, NaN left out; NaN for residues without a value."""
-    value = np.asarray(values, dtype=np.float64)
-    residue = items["residue"].to_numpy(dtype=np.int64)
-    known = (residue >= 0) & np.isfinite(value)
-    return group_means(residue[known], value[known], n_residues)
-
-
-def group_means(
-    group: NDArray[np.integer], values: NDArray[np.float64], n_groups: int
-) -> NDArray[np.float64]:
-    """Mean of the values of each group, (groups,); NaN for groups without any."""
-    total = np.bincount(group, values, minlength=n_groups)
-    number = np.bincount(group, minlength=n_groups)
-    return np.where(number > 0, total / np.maximum(number, 1), np.nan)
+    means = pd.Series(np.asarray(values)).groupby(items["residue"].to_numpy()).mean()
+    return means.reindex(range(n_residues)).to_numpy(dtype=np.float64)
 
 
 def residue_communities(

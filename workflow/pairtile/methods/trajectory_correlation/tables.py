@@ -16,14 +16,15 @@ from scipy.linalg import eigh
 from pairtile.arrays import Float64Array
 from pairtile.declare.messages import messages_of
 from pairtile.engine.estimator import Estimator, MergedResults, TableSummary
+from pairtile.engine.large_table import row_blocks
 from pairtile.methods.trajectory_correlation.arrays import MotionArrays
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
-from pairtile.methods.trajectory_correlation.differences import write_difference
+from pairtile.methods.trajectory_correlation.differences import LEVEL, write_difference
 from pairtile.methods.trajectory_correlation.matrices import (
-    Matrix,
+    COORDINATE_SUMS,
     StreamedPairs,
     columns_of,
-    coordinate_sums,
+    coordinate_sum,
     correlation_matrix,
     residue_sums,
     write_g_correlation_text,
@@ -33,9 +34,12 @@ from pairtile.methods.trajectory_correlation.matrices import (
 from pairtile.methods.trajectory_correlation.network import (
     CENTRALITIES,
     MAX_EDGES,
+    TRANSFER,
+    WAYS,
     ResidueNetwork,
     ResiduePath,
     candidate_q_values,
+    directed_pairs,
     path_ends,
     shortest_paths,
 )
@@ -50,6 +54,7 @@ from pairtile.methods.trajectory_correlation.structures import (
     write_script,
     write_structure_pdb,
 )
+from pairtile.runtime.files import write_parquet
 
 message = messages_of(__package__)
 
@@ -76,11 +81,21 @@ def write_trajectory_tables(
         _write_matrices(opened, merged, pairs, items, folder, also)
     else:
         written.messages.append(message("no_matrices", n=int(merged.sums["pairs"].sum())))
+    edges, number = merged.network, pd.Index(items.loc[items["kept"], "name"])
+    directed = pd.DataFrame()
+    if config.direction:
+        scored = merged.batches(["i", "j", *(way + name for way in WAYS for name in TRANSFER)])
+        directed = directed_pairs(
+            pa.concat_tables(scored).to_pandas(), number, int(opened.state["lag"])
+        )
+        write_parquet(folder / "directions.parquet", directed, __package__)
+        significant = directed[directed["q_value"] <= LEVEL]
+        write_table(folder / "directed_network.tsv", significant)
+        written.counts["directed_edges"] = len(significant)
     if config.g_correlation_text:
         write_g_correlation_text(
             folder / "g_correlation.txt", correlation_matrix(pairs, items, config.score)
         )
-    edges, number = merged.network, pd.Index(items.loc[items["kept"], "name"])
     assert edges is not None
     i, j = (number.get_indexer(edges[end]) for end in ("source", "target"))
     whole = network = ResidueNetwork.of_edges(len(number), i, j, edges[config.score])
@@ -109,6 +124,8 @@ def write_trajectory_tables(
             )
         )
     table = residue_table(items, whole, communities, centralities, means)
+    for name, end in {"te_out": "source", "te_in": "target"}.items() if config.direction else ():
+        table[name] = table["name"].map(directed.groupby(end)["te_share"].mean())
     write_table(folder / "residues.tsv", table)
     if config.domains or communities:
         groups = {
@@ -185,11 +202,7 @@ def _write_matrices(
     if contacts:
         also["contact"] = contact
     if opened.config.variables == "coordinates" and opened.config.estimator.kind != "dcc":
-
-        def coordinate_sum(name: str) -> Matrix:
-            return coordinate_sums(correlation_matrix(pairs, items, "mi_nats"))[name]
-
-        also |= {name: partial(coordinate_sum, name) for name in ("mi_block_sum", "mi_axis_sum")}
+        also |= {name: partial(coordinate_sum, pairs, items, name) for name in COORDINATE_SUMS}
         names = kept["name"].iloc[::3].str.removesuffix(":x")
         also["block_labels"] = lambda: names.to_numpy(dtype=np.str_)
     if opened.config.variables == "dihedrals":
@@ -437,7 +450,7 @@ def frames_table(state: MotionArrays) -> tuple[pd.DataFrame, Float64Array]:
     first = np.asarray(series[:, :, 0], dtype=np.float64)
     rmsd, projected = np.empty(n_frames), np.full((n_frames, COMPONENTS), np.nan)
     axes, mean, shares = _components(series)
-    for block in _blocks(n_frames, 3 * n):
+    for block in row_blocks((n_frames, 3 * n), BLOCK_VALUES):
         values = np.asarray(series[:, :, block], dtype=np.float64)
         rmsd[block] = np.sqrt(((values - first[:, :, None]) ** 2).sum(axis=1).mean(axis=0))
         if axes is not None:
@@ -469,7 +482,7 @@ def _components(
         return None, np.empty(0), np.full(COMPONENTS, np.nan)
     mean = np.asarray(series.mean(axis=2), dtype=np.float64).reshape(size)
     covariance = np.zeros((size, size))
-    for block in _blocks(n_frames, size):
+    for block in row_blocks((n_frames, size), BLOCK_VALUES):
         moves = np.asarray(series[:, :, block], dtype=np.float64).reshape(size, -1) - mean[:, None]
         covariance += moves @ moves.T
     total = float(np.trace(covariance))
@@ -478,8 +491,3 @@ def _components(
     largest = best[np.abs(best).argmax(axis=0), np.arange(COMPONENTS)]
     shares = variance[::-1] / total if total > 0 else np.zeros(COMPONENTS)
     return best * np.sign(largest), mean, shares
-
-
-def _blocks(n_frames: int, values_a_frame: int) -> list[slice]:
-    size = max(1, BLOCK_VALUES // values_a_frame)
-    return [slice(begin, min(begin + size, n_frames)) for begin in range(0, n_frames, size)]

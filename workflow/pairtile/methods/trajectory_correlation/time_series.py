@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from pairtile.arrays import BoolArray, Float64Array, Int64Array
 from pairtile.declare.messages import messages_of
 from pairtile.engine.estimator import PreparedInput
+from pairtile.engine.large_table import row_blocks
 from pairtile.engine.state import release
 from pairtile.errors import InputError, StoreError
 from pairtile.methods.trajectory_correlation.arrays import MotionArrays
@@ -176,7 +177,7 @@ class SeriesWriter:
         shape = (len(positions), 1, positions.shape[2])
         path = new_series(self.scratch.folder / "series.npy", shape, self.dtype)
         written = np.lib.format.open_memmap(path, mode="r+")
-        for some in variable_blocks(positions):
+        for some in row_blocks(positions.shape, BLOCK_BYTES // 8):
             block = np.array(positions[some])
             for mean, (begin, end) in zip(means[:, some], pairwise(self.offsets), strict=True):
                 away = np.linalg.norm(block[:, :, begin:end] - mean[:, :, None], axis=1)
@@ -305,7 +306,7 @@ def moments_of(series: NDArray[np.floating], offsets: Int64Array, cyclic: bool) 
         np.zeros(shape, np.int64), np.zeros(shape), np.zeros(shape), np.zeros(shape[:2], bool)
     )
     # Each block is there several times, as it is and in sums.
-    for some in variable_blocks(series, BLOCK_BYTES // 16):
+    for some in row_blocks(series.shape, BLOCK_BYTES // 128):
         block = np.asarray(series[some], dtype=np.float64)
         for replica, (begin, end) in enumerate(pairwise(offsets)):
             # Frame after frame, all variables at once: one pass over the memory for each sum.
@@ -374,13 +375,6 @@ def new_series(path: Path, shape: tuple[int, int, int], dtype: np.dtype) -> Path
     return path
 
 
-def variable_blocks(series: NDArray[np.floating], block_bytes: int = 0) -> list[slice]:
-    """Some variables at a time, all frames of them."""
-    n_variables, d, n_frames = series.shape
-    size = max(1, (block_bytes or BLOCK_BYTES) // (8 * d * n_frames))
-    return [slice(k, min(k + size, n_variables)) for k in range(0, n_variables, size)]
-
-
 def frames_in_block(numbers_in_frame: int) -> int:
     """How many frames to hold at a time, for so many numbers in each."""
     return int(np.clip(BLOCK_BYTES // (8 * max(numbers_in_frame, 1)), 8, 4096))
@@ -447,7 +441,7 @@ def without_frames(
         shape = (n_variables, d, n_frames)
         path = new_series(folder.folder / "kept_frames.npy", shape, series.dtype)
         written = np.lib.format.open_memmap(path, mode="r+")
-        for some in variable_blocks(series):
+        for some in row_blocks(series.shape, BLOCK_BYTES // 8):
             written[some] = np.asarray(series[some])[:, :, kept]
         written.flush()
         opened = folder.hold(path)

@@ -13,7 +13,7 @@ from math import comb
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import linear_sum_assignment
+from scipy.optimize import brentq, linear_sum_assignment
 from scipy.special import digamma, polygamma
 from scipy.stats import t as student
 
@@ -106,14 +106,9 @@ def variance_prior(variance: Float64Array, freedom: float) -> tuple[float, float
     spread = float(logs.var(ddof=1) - polygamma(1, freedom / 2))
     if spread <= polygamma(1, MAX_DEGREES_OF_FREEDOM / 2):
         return float(np.exp(logs.mean())), MAX_DEGREES_OF_FREEDOM
-    # By Newton's method (Smyth 2004, appendix).
-    half = 0.5 + 1.0 / spread
-    for _ in range(50):
-        trigamma = float(polygamma(1, half))
-        step = trigamma * (1.0 - trigamma / spread) / float(polygamma(2, half))
-        half += step
-        if abs(step) < 1e-10 * half:
-            break
+    # Trigamma lies between 1 / x and 1 / x + 1 / x^2, which brackets its inverse.
+    ends = 0.5 / spread, 1.0 / spread + 1.0
+    half = brentq(lambda half: float(polygamma(1, half)) - spread, *ends, xtol=1e-14)
     return float(np.exp(logs.mean() + digamma(half) - np.log(half))), 2.0 * half
 
 

@@ -63,7 +63,7 @@ class Series(NamedTuple):
 
 
 @njit(nogil=True)
-def _distances_of_frame(points, t, window, max_norm, out):  # type: ignore[no-untyped-def]
+def distances_of_frame(points, t, window, max_norm, out):  # type: ignore[no-untyped-def]
     """Distances (squared where Euclidean in 2-D and more) of frame t to all frames.
 
     Computed in float64; kept in the type of ``out``.
@@ -108,7 +108,7 @@ def frame_distances(points, first_frame, window, max_norm, out):  # type: ignore
     for variable in prange(n_variables):
         for t in range(n_here):
             row = out[t, variable]
-            _distances_of_frame(points[variable], first_frame + t, window, max_norm, row[:n])
+            distances_of_frame(points[variable], first_frame + t, window, max_norm, row[:n])
             row[n:] = np.inf
 
 
@@ -183,41 +183,39 @@ def _reach(x, y, bound):  # type: ignore[no-untyped-def]
     return reach_x, reach_y
 
 
+@njit(inline="always")
+def insert(best, joint):  # type: ignore[no-untyped-def]
+    """Put a smaller number than the last into its place among ascending ones."""
+    place = best.shape[0] - 1
+    while place > 0 and best[place - 1] > joint:
+        best[place] = best[place - 1]
+        place -= 1
+    best[place] = joint
+
+
+@njit(inline="always")
+def kth_joint(x, y, best):  # type: ignore[no-untyped-def]
+    """k-th smallest joint distance. ``best``, float64 (k,), is overwritten with the k smallest."""
+    last = best.shape[0] - 1
+    best[:] = np.inf
+    for s in range(x.shape[0]):
+        joint = max(x[s], y[s])
+        if joint < best[last]:
+            insert(best, joint)
+    return best[last]
+
+
 @njit()
 def _exact_counts(points_x, points_y, t, search, scratch):  # type: ignore[no-untyped-def]
     """As ``Search`` defines them, in float64 throughout."""
-    window, k, variant, max_norm = search
     x, y, best = scratch
-    _distances_of_frame(points_x, t, window, max_norm, x)
-    _distances_of_frame(points_y, t, window, max_norm, y)
-    n = x.shape[0]
-    best[:] = np.inf
-    for s in range(n):
-        joint = max(x[s], y[s])
-        if joint < best[k - 1]:
-            place = k - 1
-            while place > 0 and best[place - 1] > joint:
-                best[place] = best[place - 1]
-                place -= 1
-            best[place] = joint
-    bound = best[k - 1]
-    n_x = 0
-    n_y = 0
-    if variant == 1:
-        for s in range(n):
-            n_x += x[s] < bound
-            n_y += y[s] < bound
-        return n_x, n_y
-    reach_x = 0.0
-    reach_y = 0.0
-    for s in range(n):
-        if max(x[s], y[s]) <= bound:
-            reach_x = max(reach_x, x[s])
-            reach_y = max(reach_y, y[s])
-    for s in range(n):
-        n_x += x[s] <= reach_x
-        n_y += y[s] <= reach_y
-    return n_x, n_y
+    distances_of_frame(points_x, t, search.window, search.max_norm, x)
+    distances_of_frame(points_y, t, search.window, search.max_norm, y)
+    bound = kth_joint(x, y, best)
+    if search.variant == 1:
+        return (x < bound).sum(), (y < bound).sum()
+    reach_x, reach_y = _reach(x, y, bound)
+    return (x <= reach_x).sum(), (y <= reach_y).sum()
 
 
 @njit(inline="always")

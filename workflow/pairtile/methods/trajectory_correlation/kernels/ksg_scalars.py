@@ -12,6 +12,7 @@ import numpy as np
 from numba import prange
 
 from pairtile.cpu.njit import njit
+from pairtile.methods.trajectory_correlation.kernels.ksg import insert
 
 
 @njit(inline="always")
@@ -30,11 +31,7 @@ def _kth_neighbour(x, y, order, place, window, best):  # type: ignore[no-untyped
                 break
             joint = max(gap, abs(y[s] - y[place]))
             if joint < best[last] and abs(order[s] - order[place]) > window:
-                rank = last
-                while rank > 0 and best[rank - 1] > joint:
-                    best[rank] = best[rank - 1]
-                    rank -= 1
-                best[rank] = joint
+                insert(best, joint)
             s += step
     return best[last]
 

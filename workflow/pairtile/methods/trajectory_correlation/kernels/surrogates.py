@@ -23,20 +23,6 @@ def add(values, number, mean, squares):  # type: ignore[no-untyped-def]
 
 
 @njit(parallel=True, nogil=True)
-def cube_roots(values, added, out):  # type: ignore[no-untyped-def]
-    """Of values + ``added``, 0 where that is negative."""
-    for pair in prange(values.shape[0]):
-        out[pair] = np.cbrt(max(values[pair] + added, 0.0))
-
-
-@njit(parallel=True, nogil=True)
-def logarithms(values, least, out):  # type: ignore[no-untyped-def]
-    """Of values, of ``least`` where they are less."""
-    for pair in prange(values.shape[0]):
-        out[pair] = np.log(max(values[pair], least))
-
-
-@njit(parallel=True, nogil=True)
 def count_correlations(values, d, counts):  # type: ignore[no-untyped-def]
     """Histogram of generalized correlations, from 0 to 1, of nats of variables of d coordinates;
     with d = 0 of the values themselves, from -1 to 1. NaN counts as the lowest.
