@@ -134,6 +134,16 @@ class NetworkTable:
         score = np.abs(score) if self.score_column == SIGNED_COLUMN else score
         return np.argsort(-score, kind="stable")
 
+    def directed_edges(self) -> pd.DataFrame:
+        """Each edge as ``source``, ``target`` (rows of ``genes``) and ``rank`` (from 0, the
+        strongest); the index says which row of ``edges`` it is. Those of an undirected network are
+        there in both directions."""
+        rank = np.argsort(self.strongest())
+        edges = pd.DataFrame({"source": self.source, "target": self.target, "rank": rank})
+        if self.directed:
+            return edges
+        return pd.concat([edges, edges.rename(columns={"source": "target", "target": "source"})])
+
     @property
     def degree(self) -> np.ndarray:
         """Edges at each kept gene, both ends counted, int64."""
@@ -164,13 +174,10 @@ def _numbers_of_edges(edges: pd.DataFrame) -> list[str]:
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Scalar]]:
     """Rows as dictionaries of plain Python values, without the missing ones."""
-    records: list[dict[str, Scalar]] = [{} for _ in range(len(frame))]
-    for column in frame.columns:
-        missing = frame[column].isna().to_numpy(dtype=bool)
-        for record, value, skip in zip(records, frame[column].tolist(), missing, strict=True):
-            if not skip:
-                record[str(column)] = value
-    return records
+    return [
+        {str(column): value for column, value in record.items() if not pd.isna(value)}
+        for record in frame.to_dict("records")
+    ]
 
 
 def _rows(ends: pd.Series, index: pd.Index) -> np.ndarray:
