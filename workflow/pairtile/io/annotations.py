@@ -21,15 +21,13 @@ from pairtile.config.problems import suggestion
 from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
 from pairtile.io.in_memory import in_memory
-from pairtile.io.names import match_samples
+from pairtile.io.names import join_first, match_samples
 from pairtile.io.number_marks import plain_cells
 from pairtile.io.table import check_names, join_numbers
 from pairtile.io.text_file import Row, find_delimiter, open_rows
 from pairtile.io.text_table import check_wide
 
 message = messages_of(__package__)
-
-_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -87,9 +85,7 @@ def read_annotation_table(
     if not columns:
         raise InputError.at(path, "", "sample names only", "annotations beside them")
     of_file = [fields[key] for _, fields in rows]
-    check_names(
-        path, "sample", of_file, lambda at: join_numbers([rows[k][0] for k in at], "line", "lines")
-    )
+    check_names(path, "sample", of_file, lambda at: join_numbers([rows[k][0] for k in at], "line"))
     position = {name: k for k, name in enumerate(of_file)}
     matched, notes = match_samples(samples, of_file, path)
     lacking = [name for name in samples if name not in matched]
@@ -116,8 +112,7 @@ def read_annotation_table(
 
 def quoted(names: Sequence[str]) -> str:
     """The first few names, in quotes."""
-    more = ", ..." if len(names) > _SHOWN else ""
-    return ", ".join(repr(name) for name in names[:_SHOWN]) + more
+    return join_first(list(map(repr, names)))
 
 
 def _read(path: str | PathLike[str]) -> tuple[list[str], list[Row]]:

@@ -51,9 +51,7 @@ from pairtile.io.text_file import (
 )
 from pairtile.runtime.threads import in_threads
 
-# Spellings of a missing value; anything else that is no number is an error.
 _NAMES = {"\t": ("tab", "tabs"), ",": ("comma", "commas"), ";": ("semicolon", "semicolons")}
-_SHOWN = 6
 
 message = messages_of(__package__)
 
@@ -292,7 +290,7 @@ def check_columns(
     """Refuse empty and repeated column names; ``first`` is the number of the first one's field."""
 
     def place(positions: Sequence[int]) -> str:
-        return f"line {line}, {join_numbers([first + k for k in positions], 'field', 'fields')}"
+        return f"line {line}, {join_numbers([first + k for k in positions], 'field')}"
 
     check_names(path, kinds.column, columns, place, kinds.column == kinds.repeated)
 
@@ -542,7 +540,7 @@ def read_careful(path: str | PathLike[str], layout: Layout) -> Rows:
         layout.notes.append(message("thousands_separators", **numbers))
 
     def place(positions: Sequence[int]) -> str:
-        return join_numbers([lines[k] for k in positions], "line", "lines")
+        return join_numbers([lines[k] for k in positions], "line")
 
     check_names(path, kinds.row, names, place, kinds.row == kinds.repeated)
     return Rows(names, np.array(rows), symbols)
