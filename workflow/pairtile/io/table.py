@@ -228,7 +228,7 @@ def check_names(
         raise InputError.at(
             file,
             place(empty[:_SHOWN]),
-            f"{_count(len(empty), f'{kind} without a name', f'{kind}s without a name')}",
+            f"{len(empty)} {kind}{'s' * (len(empty) > 1)} without a name",
             f"a name for each {kind}",
         )
     check_characters(file, kind, names)
@@ -246,9 +246,7 @@ def check_names(
     raise InputError.at(
         file,
         "",
-        f"{_count(len(twice), f'duplicate {kind} name', f'duplicate {kind} names')}: "
-        + ", ".join(shown)
-        + more,
+        f"{len(twice)} duplicate {kind} name{'s' * (len(twice) > 1)}: " + ", ".join(shown) + more,
         f"each {kind} once" + (", or the key duplicates" if kind == "gene" else ""),
     )
 
@@ -264,7 +262,7 @@ def check_samples(file: str | PathLike[str], samples: Sequence[str]) -> None:
         raise InputError.at(
             file,
             "",
-            _count(len(samples), "sample", "samples"),
+            f"{len(samples)} sample{'s' * (len(samples) != 1)}",
             f"at least {MIN_SAMPLES} (if samples are in rows, set orientation: samples_in_rows)",
         )
 
@@ -290,7 +288,3 @@ def join_numbers(numbers: Sequence[int], noun: str) -> str:
     """Text for a few numbers: "line 4", "lines 4 and 9", "lines 4, 9 and 12"."""
     noun += "s" * (len(numbers) > 1)
     return f"{noun} {join_list(list(map(str, numbers)), last='and')}"
-
-
-def _count(n: int, one: str, many: str) -> str:
-    return f"{n} {one if n == 1 else many}"
