@@ -112,10 +112,7 @@ def write_gmt(network: NetworkTable, path: Path) -> None:
     if "module" in network.genes:
         found = network.genes["module"].astype("string").fillna("").tolist()
     else:
-        weight = network.edges[network.value_column].abs().to_numpy(dtype=np.float64)
-        apart = network.source != network.target
-        ends = network.source[apart], network.target[apart]
-        found = leiden_modules(*ends, weight[apart], len(names)).astype(str).tolist()
+        found = leiden_modules(*network.edges_by_number, len(names)).astype(str).tolist()
     modules: dict[str, list[str]] = {}
     for name, numbers in zip(names, found, strict=True):
         for number in numbers.split():

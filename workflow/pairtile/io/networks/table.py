@@ -115,14 +115,20 @@ class NetworkTable:
     @property
     def is_regulator(self) -> np.ndarray:
         """Which kept genes are regulators, bool; all false without a regulator list."""
-        if "is_regulator" not in self.genes:
-            return np.zeros(len(self.genes), dtype=bool)
-        return self.genes["is_regulator"].to_numpy(dtype=bool)
+        none = pd.Series(False, self.genes.index)
+        return self.genes.get("is_regulator", none).to_numpy(dtype=bool)
 
     def end_pairs(self) -> np.ndarray:
         """Both ends of each edge, int64, shape (edges, 2); the lower first if undirected."""
         pairs = np.stack([self.source, self.target], axis=1)
         return pairs if self.directed else np.sort(pairs, axis=1)
+
+    @property
+    def edges_by_number(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Numbers of both genes and strength of each edge between two genes, (edges,)."""
+        apart = self.source != self.target
+        weight = self.edges[self.value_column].abs().to_numpy(dtype=np.float64)
+        return self.source[apart], self.target[apart], weight[apart]
 
     def linked_genes(self) -> np.ndarray:
         """Rows of ``genes`` with at least one edge, ascending."""
