@@ -183,10 +183,16 @@ def read_sparsely(
         check_names(path, "gene", genes, repeated=repeated)
     if len(set(genes)) < len(genes):
         merged = _merge_repeated(values, genes, duplicates, scratch)
-        rows = {"max": "row with the largest mean", "first": "row that stands first"}
-        taken = rows.get(duplicates, "mean")
-        numbers = {"rows": len(genes), "names": len(merged[1])}
-        notes.append(message("duplicates_joined", **numbers, taken=taken, duplicates=duplicates))
+        taken = {"max": "row with the largest mean", "first": "row that stands first"}
+        notes.append(
+            message(
+                "duplicates_joined",
+                rows=len(genes),
+                names=len(merged[1]),
+                taken=taken.get(duplicates, "mean"),
+                duplicates=duplicates,
+            )
+        )
         values, genes = merged
     return replace(read, values=values, genes=genes, symbols=symbols, accessions=accessions)
 
@@ -249,9 +255,15 @@ def without_others(
     columns = np.setdiff1d(np.arange(len(samples)), totals)
     agreement, unlike = unlike_others(some_genes[:, columns])
     if unlike.any():
-        shown = join_first([samples[k] for k in columns[unlike]])
-        numbers = {"highest": agreement[unlike].max(), "lowest": agreement[~unlike].min()}
-        notes.append(message("unlike_samples", n=int(unlike.sum()), names=shown, **numbers))
+        notes.append(
+            message(
+                "unlike_samples",
+                n=int(unlike.sum()),
+                names=join_first([samples[k] for k in columns[unlike]]),
+                highest=agreement[unlike].max(),
+                lowest=agreement[~unlike].min(),
+            )
+        )
     some_samples = columns_of(values, columns[:: 1 + columns.size // 64])
     left_out = rows_of_no_gene(genes, some_samples, controls)
     of_genes = [(code, rows, genes, "gene") for code, rows in left_out.items()]
