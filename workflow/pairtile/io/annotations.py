@@ -265,8 +265,9 @@ def read_annotations(
         ones); a condition that is no column; a cell that is no number or not among the levels;
         a condition that is asked for and has one value only.
     """
-    table = read_annotation_table(path, samples, unannotated)
-    return annotations_of_table(table, entries, of_group)
+    return annotations_of_table(
+        read_annotation_table(path, samples, unannotated), entries, of_group
+    )
 
 
 def annotations_of_table(
