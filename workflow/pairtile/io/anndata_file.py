@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pairtile.declare.messages import Message, messages_of
+from pairtile.declare.messages import messages_of
 from pairtile.engine.large_table import count, empty_table
 from pairtile.engine.state import release
 from pairtile.errors import InputError
@@ -106,8 +106,7 @@ def read_h5ad(
         if shape != (len(cells), n_genes):
             expected = f"{len(cells)} cells x {n_genes} genes"
             raise InputError.at(path, found.source, f"shape {shape}", expected)
-        notes: list[Message] = [message("anndata_values", source=found.source)]
-        notes += found.notes
+        notes = [message("anndata_values", source=found.source), *found.notes]
         chosen = np.arange(len(cells))
         if obs:
             mask = chosen_cells(partial(_texts, path, file["obs"]), obs, refuse)
