@@ -553,7 +553,7 @@ def test_loom_has_genes_in_rows_with_symbols_or_accessions(
     found = read_expression(path)
     assert (found.genes, found.samples) == (["a", "E2", "E3"], list("wxyz"))
     np.testing.assert_array_equal(found.values, matrix)
-    assert hasattr(read_sparsely(path).values, "stored") == sparse_values
+    assert hasattr(read_sparsely(path).values, "matrix") == sparse_values
     loompy = pytest.importorskip("loompy", reason="loompy is not installed")
     loompy.create(
         str(tmp_path / "own.loom"),

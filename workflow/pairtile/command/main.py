@@ -8,6 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from pairtile import __version__
@@ -33,81 +34,86 @@ def main(arguments: Sequence[str] | None = None) -> int:
     place = given.index("--") if "--" in given else len(given)
     options, for_snakemake = _parser().parse_args(given[:place]), given[place + 1 :]
     try:
-        if options.command == "run":
-            from pairtile.command.run import run
+        match options.command:
+            case "run":
+                from pairtile.command.run import run
 
-            return run(options.config, for_snakemake)
-        if options.command in ("demo", "network"):
-            from pairtile.command.short import demo, network
+                return run(options.config, for_snakemake)
+            case "demo":
+                from pairtile.command.short import demo
 
-            if options.command == "demo":
                 return demo(for_snakemake, options.files)
-            return network(
-                options.table,
-                options.out,
-                options.method,
-                options.regulators,
-                options.settings,
-                for_snakemake,
-            )
-        if options.command == "init":
-            from pairtile.command.init import init
+            case "network":
+                from pairtile.command.short import network
 
-            print(init(options.method, options.out, options.force), end="")
-        elif options.command == "check":
-            from pairtile.command.check import check
+                return network(
+                    options.table,
+                    options.out,
+                    options.method,
+                    options.regulators,
+                    options.settings,
+                    for_snakemake,
+                )
+            case "init":
+                from pairtile.command.init import init
 
-            # What the steps would log stands in the lines of the check.
-            logging.getLogger("pairtile").addHandler(logging.NullHandler())
-            for line in check(options.config):
-                print(line, flush=True)
-        elif options.command == "crate":
-            from pairtile.command.crate import write_crate
+                print(init(options.method, options.out, options.force), end="")
+            case "check":
+                from pairtile.command.check import check
 
-            print(
-                f"{options.out}: {write_crate(options.config, options.out)} results, with "
-                "configuration and input files"
-            )
-        elif options.command == "reproduce":
-            from pairtile.command.crate import reproduce
-            from pairtile.report.formats import pluralise
+                # What the steps would log stands in the lines of the check.
+                logging.getLogger("pairtile").addHandler(logging.NullHandler())
+                for line in check(options.config):
+                    print(line, flush=True)
+            case "crate":
+                from pairtile.command.crate import write_crate
 
-            agreed = _print_only if options.yes else _asked
-            found = reproduce(options.crate, options.out, agreed, for_snakemake)
-            for name in found.compared:
-                print(f"{'differs' if name in found.differing else 'same'}: {name}")
-            for name in found.with_times:
-                print(f"not compared, as it holds times: {name}")
-            compared = pluralise(len(found.compared), "result")
-            if found.differing or not found.compared:
-                differing = f"{len(found.differing)} of {compared} compared differ"
-                print(f"{options.out}: {differing}", file=sys.stderr)
-                return 1
-            print(f"{options.out}: {compared} compared, all the same to the byte")
-        elif options.command == "warm":
-            from pairtile.command.warm import warm
+                number = write_crate(options.config, options.out)
+                print(f"{options.out}: {number} results, with configuration and input files")
+            case "reproduce":
+                from pairtile.command.crate import reproduce
+                from pairtile.report.formats import pluralise
 
-            for line in warm():
-                print(line, flush=True)
-        elif options.command == "view":
-            from pairtile.view.server import view
+                agreed = partial(_agreed, yes=options.yes)
+                found = reproduce(options.crate, options.out, agreed, for_snakemake)
+                for name in found.compared:
+                    print(f"{'differs' if name in found.differing else 'same'}: {name}")
+                for name in found.with_times:
+                    print(f"not compared, as it holds times: {name}")
+                compared = pluralise(len(found.compared), "result")
+                if found.differing or not found.compared:
+                    differing = f"{len(found.differing)} of {compared} compared differ"
+                    print(f"{options.out}: {differing}", file=sys.stderr)
+                    return 1
+                print(f"{options.out}: {compared} compared, all the same to the byte")
+            case "warm":
+                from pairtile.command.warm import warm
 
-            view(options.folder, options.port)
-        elif options.command == "figure":
-            from pairtile.command.figure import figure
+                for line in warm():
+                    print(line, flush=True)
+            case "view":
+                from pairtile.view.server import view
 
-            stem = "_".join(
-                filter(None, (options.analysis.resolve().name, options.name, options.of))
-            )
-            out = Path(re.sub(r"[^\w.-]", "_", stem) + f".{options.format}")
-            table = figure(
-                options.analysis, options.name, out, options.width, options.colour_by, options.of
-            )
-            print(f"{out}, its numbers in {table}")
-        else:
-            from pairtile.command.compare import compare
+                view(options.folder, options.port)
+            case "figure":
+                from pairtile.command.figure import figure
 
-            print(compare(options.first, options.second, options.json), end="")
+                named = (options.analysis.resolve().name, options.name, options.of)
+                stem = re.sub(r"[^\w.-]", "_", "_".join(filter(None, named)))
+                out = Path(f"{stem}.{options.format}")
+                table = figure(
+                    options.analysis,
+                    options.name,
+                    out,
+                    options.width,
+                    options.colour_by,
+                    options.of,
+                )
+                print(f"{out}, its numbers in {table}")
+            case "compare":
+                from pairtile.command.compare import compare
+
+                print(compare(options.first, options.second, options.json), end="")
     except PairtileError as error:
         print(f"pairtile {options.command}: {error}", file=sys.stderr)
         return 1
@@ -118,16 +124,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _print_only(description: str) -> bool:
+def _agreed(description: str, yes: bool) -> bool:
     print(description)
-    return True
-
-
-def _asked(description: str) -> bool:
-    print(description)
-    if not sys.stdin.isatty():
+    if not (yes or sys.stdin.isatty()):
         raise ConfigError("found nobody to ask; expected --yes, once you have read the above")
-    return input("Run it? [y/N] ").strip().lower() in ("y", "yes")
+    return yes or input("Run it? [y/N] ").strip().lower() in ("y", "yes")
 
 
 def _parser() -> argparse.ArgumentParser:

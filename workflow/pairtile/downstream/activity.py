@@ -45,8 +45,7 @@ def regulons_of(
 
     edges : ``source``, ``target``, ``weight`` (-1 to 1), ``likelihood`` (0 to 1); each pair once.
     """
-    row = pd.Index(genes)
-    target = np.asarray(row.get_indexer(pd.Index(edges["target"].astype(str))), dtype=np.int64)
+    target = pd.Index(genes).get_indexer(pd.Index(edges["target"].astype(str)))
     here = (target >= 0) & (edges["likelihood"] > 0).to_numpy()
     here &= (edges["source"] != edges["target"]).to_numpy()
     edges, target = edges[here], target[here]

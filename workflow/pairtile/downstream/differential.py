@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from typing import NamedTuple
 
@@ -265,9 +264,7 @@ def seconds(config: TableAnalysis, genes: int, threads: int) -> float:
 def run(given: Given) -> TableSummary:
     """Write ``differential.parquet``, ``differential.tsv`` and ``differential_hubs.tsv``."""
     config: DifferentialConfig = given.config.differential  # type: ignore[assignment]
-    kept = given.items[given.items["kept"]]
-    of_items = kept["is_regulator"] if "is_regulator" in kept else np.zeros(0, dtype=bool)
-    regulators = np.flatnonzero(of_items)
+    regulators = np.flatnonzero(given.network_table.is_regulator)
     samples = LabelledSamples(
         given.values,
         given.genes,
@@ -315,14 +312,10 @@ def run(given: Given) -> TableSummary:
 def _write_pairs(blocks: Iterator[pd.DataFrame], path: Path) -> None:
     """Write rows of pairs to one file, with the declared metadata."""
     text = pa.dictionary(pa.int32(), pa.string())  # the same type whatever the comparison
-    with ExitStack() as stack:
-        writer: pq.ParquetWriter | None = None
-        for rows in blocks:
-            table = pa.Table.from_pandas(rows, preserve_index=False)
-            if writer is None:
-                fields = [
-                    f.with_type(text) if pa.types.is_dictionary(f.type) else f for f in table.schema
-                ]
-                schema = with_metadata(pa.schema(fields), __package__, TABLE)
-                writer = stack.enter_context(pq.ParquetWriter(path, schema))
-            writer.write_table(table.cast(writer.schema))
+    tables = (pa.Table.from_pandas(rows, preserve_index=False) for rows in blocks)
+    first = next(tables)
+    fields = [f.with_type(text) if pa.types.is_dictionary(f.type) else f for f in first.schema]
+    schema = with_metadata(pa.schema(fields), __package__, TABLE)
+    with pq.ParquetWriter(path, schema) as writer:
+        for table in chain([first], tables):
+            writer.write_table(table.cast(schema))

@@ -45,13 +45,11 @@ def eigengene(z: Float64Array) -> tuple[Float64Array, float]:
     z : standardised genes of the module, (genes, samples).
     """
     genes, samples = z.shape
-    if samples <= genes:
-        top = samples - 1
-        value, vectors = eigh(z.T @ z, subset_by_index=[top, top])
-        found = vectors[:, 0]
-    else:
-        value, vectors = eigh(z @ z.T, subset_by_index=[genes - 1, genes - 1])
-        found = z.T @ vectors[:, 0]
+    top = min(genes, samples) - 1
+    value, vectors = eigh(z.T @ z if samples <= genes else z @ z.T, subset_by_index=[top, top])
+    found = vectors[:, 0]
+    if samples > genes:
+        found = z.T @ found
         found /= np.linalg.norm(found) or 1.0
     if z.mean(axis=0) @ found < 0:
         found = -found

@@ -246,7 +246,7 @@ def _modules(
         profiles = given.table("eigengenes.tsv").set_index("module")[given.samples]
         named = {str(name): profile.to_numpy(np.float64) for name, profile in profiles.iterrows()}
     else:
-        found = leiden_modules(*given.edges_by_number, len(row), seed=given.seed)
+        found = leiden_modules(*given.network_table.edges_by_number, len(row), seed=given.seed)
         lists = module_lists(pd.DataFrame({"gene": given.genes, "module": found}), row)
         named = {}
     eigengenes = []

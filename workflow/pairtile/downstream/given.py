@@ -171,14 +171,6 @@ class Given:
         )
 
     @property
-    def edges_by_number(self) -> tuple[Int64Array, Int64Array, Float64Array]:
-        """Numbers of both genes and strength of each edge between two genes, (edges,)."""
-        table = self.network_table
-        apart = table.source != table.target
-        weight = table.edges[table.value_column].abs().to_numpy(dtype=np.float64)
-        return table.source[apart], table.target[apart], weight[apart]
-
-    @property
     def labels(self) -> list[str]:
         """What people call the genes: symbols where the table has them, else their names."""
         found = unique_labels(self.items) if "symbol" in self.items else {}

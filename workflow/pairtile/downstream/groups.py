@@ -76,8 +76,6 @@ def compare_groups(
     for group in groups:
         place = names.get_indexer(pd.Index(group.items["name"]))
         kinds[place] |= group.items["is_regulator"].to_numpy(dtype=np.int64)
-        there = np.zeros(len(names), dtype=bool)
-        there[place] = True
         pairs = (
             names.get_indexer(pd.Index(group.network["source"])),
             names.get_indexer(pd.Index(group.network["target"])),
@@ -86,7 +84,7 @@ def compare_groups(
         given = group.network[["source", "target"]].itertuples(index=False, name=None)
         for i, j, (source, target) in zip(*pairs, given, strict=True):
             ends.setdefault((min(i, j), max(i, j)), (source, target))
-        networks.append(GroupNetwork(own, there))
+        networks.append(GroupNetwork(own, names.isin(group.items["name"])))
     compared = [
         (groups[a].label, groups[b].label, *overlap(networks[a], networks[b], kinds, seed))
         for a, b in combinations(range(len(groups)), 2)

@@ -206,7 +206,7 @@ def run(given: Given) -> TableSummary:
     """Write the tables of modules."""
     config = given.config.gene_modules
     assert config is not None  # the stage was asked for
-    edges = given.edges_by_number if config.method == "leiden" else None
+    edges = given.network_table.edges_by_number if config.method == "leiden" else None
     design = null_design("auto", given.known, len(given.samples))
     values = np.asarray(given.values)
     if config.consensus:

@@ -163,9 +163,13 @@ def predicted_pairs(
         )
         raise InputError.at(file, "", found, "miRNAs and genes named as in the two tables")
     pairs = table[there].assign(row=row[there].astype(int), gene=gene[there].astype(int))
-    how = {"n_hits": "sum", "n_canonical_sites": "sum", "max_score": "max"}
     joined = pairs.groupby(["row", "gene"], as_index=False).agg(
-        {**how, "min_energy_kcal_mol": "min"}
+        {
+            "n_hits": "sum",
+            "n_canonical_sites": "sum",
+            "max_score": "max",
+            "min_energy_kcal_mol": "min",
+        }
     )
     at_row, at_gene = (joined.pop(name).to_numpy(np.int64) for name in ("row", "gene"))
     joined.insert(0, "mirna", rows[at_row])

@@ -21,12 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.arrays import BoolArray, Float64Array, Int32Array, Int64Array
+from pairtile.downstream.group_scores import MIN_SAMPLES
 from pairtile.statistics.correction import benjamini_hochberg
 from pairtile.statistics.exchangeable import Exchangeable
 from pairtile.statistics.ranks import average_ranks
-
-MIN_SAMPLES = 8
-"""Samples of a group that a pair must have to be compared."""
 
 LABEL_DRAWS, MIN_DRAWS, LOOKED_UP = 1000, 99, 100_000_000
 """Networks with exchanged names, for each pair of groups; fewer of large networks, so that so many

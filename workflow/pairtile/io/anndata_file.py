@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pairtile.declare.messages import Message, messages_of
+from pairtile.declare.messages import messages_of
 from pairtile.engine.large_table import count, empty_table
 from pairtile.engine.state import release
 from pairtile.errors import InputError
@@ -106,8 +106,7 @@ def read_h5ad(
         if shape != (len(cells), n_genes):
             expected = f"{len(cells)} cells x {n_genes} genes"
             raise InputError.at(path, found.source, f"shape {shape}", expected)
-        notes: list[Message] = [message("anndata_values", source=found.source)]
-        notes += found.notes
+        notes = [message("anndata_values", source=found.source), *found.notes]
         chosen = np.arange(len(cells))
         if obs:
             mask = chosen_cells(partial(_texts, path, file["obs"]), obs, refuse)
@@ -150,18 +149,11 @@ def read_obs(
                 if name not in texts:
                     others[name] = _texts(path, frame, name)
     check_names(path, "sample", names)
-    place = {name: k for k, name in enumerate(names)}
-    if absent := next((name for name in samples if name not in place), ""):
+    there = set(names)
+    if absent := next((name for name in samples if name not in there), ""):
         raise InputError.at(path, "obs", f"no cell {absent!r}", "every cell of the table")
-    rows = [place[name] for name in samples]
-    return AnnotationTable(
-        str(path),
-        list(samples),
-        {name: [column[k] for k in rows] for name, column in texts.items()},
-        [f"obs, row {k + 1}" for k in rows],
-        [],
-        others={name: [column[k] for k in rows] for name, column in others.items()},
-    )
+    lines = [f"obs, row {row}" for row in range(1, len(names) + 1)]
+    return AnnotationTable(str(path), names, texts, lines, [], others=others).for_samples(samples)
 
 
 def read_obs_columns(path: str | PathLike[str], columns: Sequence[str]) -> dict[str, list[str]]:

@@ -21,15 +21,13 @@ from pairtile.config.problems import suggestion
 from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
 from pairtile.io.in_memory import in_memory
-from pairtile.io.names import match_samples
+from pairtile.io.names import join_first, match_samples
 from pairtile.io.number_marks import plain_cells
 from pairtile.io.table import check_names, join_numbers
 from pairtile.io.text_file import Row, find_delimiter, open_rows
 from pairtile.io.text_table import check_wide
 
 message = messages_of(__package__)
-
-_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -87,9 +85,7 @@ def read_annotation_table(
     if not columns:
         raise InputError.at(path, "", "sample names only", "annotations beside them")
     of_file = [fields[key] for _, fields in rows]
-    check_names(
-        path, "sample", of_file, lambda at: join_numbers([rows[k][0] for k in at], "line", "lines")
-    )
+    check_names(path, "sample", of_file, lambda at: join_numbers([rows[k][0] for k in at], "line"))
     position = {name: k for k, name in enumerate(of_file)}
     matched, notes = match_samples(samples, of_file, path)
     lacking = [name for name in samples if name not in matched]
@@ -116,8 +112,7 @@ def read_annotation_table(
 
 def quoted(names: Sequence[str]) -> str:
     """The first few names, in quotes."""
-    more = ", ..." if len(names) > _SHOWN else ""
-    return ", ".join(repr(name) for name in names[:_SHOWN]) + more
+    return join_first(list(map(repr, names)))
 
 
 def _read(path: str | PathLike[str]) -> tuple[list[str], list[Row]]:
@@ -270,8 +265,9 @@ def read_annotations(
         ones); a condition that is no column; a cell that is no number or not among the levels;
         a condition that is asked for and has one value only.
     """
-    table = read_annotation_table(path, samples, unannotated)
-    return annotations_of_table(table, entries, of_group)
+    return annotations_of_table(
+        read_annotation_table(path, samples, unannotated), entries, of_group
+    )
 
 
 def annotations_of_table(
@@ -327,30 +323,33 @@ def _condition(table: AnnotationTable, entry: ConditionConfig, numbers: Numbers)
     cells = table.columns[entry.name]
     value_of = dict(zip(cells, numbers.values.tolist(), strict=True))
     kind = _kind(numbers) if entry.kind == "auto" else entry.kind
-    unknown = np.full(len(cells), np.nan)
     if kind == "categorical":
         labels = sorted(
             {c for c in cells if c},
             key=lambda c: (math.isnan(value_of[c]), np.nan_to_num(value_of[c]), c),
         )
+        unknown = np.full(len(cells), np.nan)
         return Condition(entry.name, kind, tuple(labels), _codes(cells, labels), unknown)
     if kind == "ordinal" and entry.levels is not None:
-        levels = list(entry.levels)
-        refuse_cells(table, entry.name, set(cells) - {*levels, ""}, f"one of {quoted(levels)}")
-        codes = _codes(cells, levels)
-        ranks = np.where(codes >= 0, codes + 1.0, np.nan)
-        return Condition(entry.name, kind, tuple(levels), codes, ranks)
-    expected = "a number" if kind == "quantitative" else "a number, or levels in the configuration"
-    refuse_cells(table, entry.name, numbers.stray, expected)
-    no_code = "an empty cell where nothing is known (all other numbers of the column are 0 or more)"
-    refuse_cells(table, entry.name, numbers.code, no_code)
-    if kind == "quantitative":
-        return Condition(entry.name, kind, (), np.full(len(cells), -1, np.int32), numbers.values)
-    ordered = sorted({value for value in value_of.values() if not math.isnan(value)})
-    names = {value: cell for cell, value in value_of.items()}
-    codes = np.array([ordered.index(value_of[c]) if c else -1 for c in cells], dtype=np.int32)
+        labels = list(entry.levels)
+        refuse_cells(table, entry.name, set(cells) - {*labels, ""}, f"one of {quoted(labels)}")
+    else:
+        one = "a number" if kind == "quantitative" else "a number, or levels in the configuration"
+        refuse_cells(table, entry.name, numbers.stray, one)
+        no_code = (
+            "an empty cell where nothing is known (all other numbers of the column are 0 or more)"
+        )
+        refuse_cells(table, entry.name, numbers.code, no_code)
+        if kind == "quantitative":
+            codes = np.full(len(cells), -1, np.int32)
+            return Condition(entry.name, kind, (), codes, numbers.values)
+        # A number that is written in several ways is one label.
+        names = {value: cell for cell, value in value_of.items() if cell}
+        labels = [names[value] for value in sorted(names)]
+        cells = [names.get(value_of[cell], "") for cell in cells]
+    codes = _codes(cells, labels)
     ranks = np.where(codes >= 0, codes + 1.0, np.nan)
-    return Condition(entry.name, kind, tuple(names[value] for value in ordered), codes, ranks)
+    return Condition(entry.name, kind, tuple(labels), codes, ranks)
 
 
 def _kind(numbers: Numbers) -> str:

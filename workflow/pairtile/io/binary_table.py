@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 
-from pairtile.declare.messages import Message, messages_of
+from pairtile.declare.messages import messages_of
 from pairtile.engine.large_table import count, empty_table
 from pairtile.engine.state import release
 from pairtile.errors import InputError
@@ -49,8 +49,7 @@ def read_parquet(path: str | PathLike[str], kinds: Kinds, scratch: Path | None =
     if not n_rows:
         raise InputError.at(path, "", "a table without rows", f"{kinds.row}s in rows")
     name_column, chosen = _select_columns(path, file, stored, kinds)
-    notes: list[Message] = [message("names_from_column", column=schema.names[name_column])]
-    notes += chosen.notes
+    notes = [message("names_from_column", column=schema.names[name_column]), *chosen.notes]
     fields = chosen.values
     for field in map(schema.field, fields):
         kind = field.type

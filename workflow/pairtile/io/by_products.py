@@ -231,19 +231,22 @@ def rows_of_no_gene(
     """
     added = [] if controls else [k for k, gene in enumerate(genes) if _SPIKE_IN.fullmatch(gene)]
     decoys = [k for k, gene in enumerate(genes) if _DECOY.fullmatch(gene)]
-    found = {"by_product_rows": by_product_rows(genes), "spike_ins_left_out": added}
-    found |= {"decoys_left_out": decoys}
+    found = {
+        "by_product_rows": by_product_rows(genes),
+        "spike_ins_left_out": added,
+        "decoys_left_out": decoys,
+    }
     rest = np.setdiff1d(np.arange(len(genes)), [*found["by_product_rows"], *added, *decoys])
     if not rest.size:
         return found
     totals = rest[statistics_of_others([genes[k] for k in rest], values[rest].T)]
     rest = np.setdiff1d(rest, totals)
     sure, perhaps = _covariate_rows([genes[k] for k in rest], values[rest])
-    found |= {
+    return found | {
         "covariates_left_out": rest[sure].tolist(),
         "perhaps_no_genes": rest[perhaps].tolist(),
+        "statistics_left_out": totals.tolist(),
     }
-    return found | {"statistics_left_out": totals.tolist()}
 
 
 _STATISTIC = re.compile(

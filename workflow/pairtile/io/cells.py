@@ -3,7 +3,6 @@ their counts."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
@@ -223,11 +222,9 @@ def _places(genes: list[str], among: list[str]) -> NDArray[np.int64] | None:
     """Where each gene stands among others; None where one is missing or there twice."""
     if genes == among:
         return np.arange(len(genes))
-    times = Counter(among)
-    if any(times[gene] != 1 for gene in genes):
-        return None
-    place = {gene: k for k, gene in enumerate(among)}
-    return np.array([place[gene] for gene in genes], dtype=np.int64)
+    # Of a gene that is missing -1, of one that is there twice two places.
+    places = pd.Index(among, dtype=object).get_indexer_for(pd.Index(genes, dtype=object))
+    return places if places.size == len(genes) and (places >= 0).all() else None
 
 
 # --- names of the genes ---------------------------------------------------------------------------

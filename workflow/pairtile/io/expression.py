@@ -151,15 +151,11 @@ def read_sparsely(
     repeated = duplicates != "error"
     kinds = Kinds.of_orientation(orientation, "gene" if repeated else "")
     table, genes_in_rows = _read(Path(path), orientation, layer, obs, kinds, scratch)
-    values: Values
-    if isinstance(table.values, SparseRows):  # whose readers turn them themselves
-        values, genes, samples = table.values, table.rows, table.columns
-    elif genes_in_rows:
-        values = in_row_order(table.values, scratch)
-        genes, samples = table.rows, table.columns
-    else:
-        values = in_row_order(table.values.T, scratch)
-        genes, samples = table.columns, table.rows
+    values, genes, samples = table.values, table.rows, table.columns
+    if not genes_in_rows:
+        genes, samples = samples, genes
+    if isinstance(values, np.ndarray):  # sparse ones have genes in rows
+        values = in_row_order(values if genes_in_rows else values.T, scratch)
     if not genes:
         raise InputError.at(path, "", "no genes", "a table of genes and samples")
     notes = list(table.notes)
@@ -187,10 +183,16 @@ def read_sparsely(
         check_names(path, "gene", genes, repeated=repeated)
     if len(set(genes)) < len(genes):
         merged = _merge_repeated(values, genes, duplicates, scratch)
-        rows = {"max": "row with the largest mean", "first": "row that stands first"}
-        taken = rows.get(duplicates, "mean")
-        numbers = {"rows": len(genes), "names": len(merged[1])}
-        notes.append(message("duplicates_joined", **numbers, taken=taken, duplicates=duplicates))
+        taken = {"max": "row with the largest mean", "first": "row that stands first"}
+        notes.append(
+            message(
+                "duplicates_joined",
+                rows=len(genes),
+                names=len(merged[1]),
+                taken=taken.get(duplicates, "mean"),
+                duplicates=duplicates,
+            )
+        )
         values, genes = merged
     return replace(read, values=values, genes=genes, symbols=symbols, accessions=accessions)
 
@@ -253,9 +255,15 @@ def without_others(
     columns = np.setdiff1d(np.arange(len(samples)), totals)
     agreement, unlike = unlike_others(some_genes[:, columns])
     if unlike.any():
-        shown = join_first([samples[k] for k in columns[unlike]])
-        numbers = {"highest": agreement[unlike].max(), "lowest": agreement[~unlike].min()}
-        notes.append(message("unlike_samples", n=int(unlike.sum()), names=shown, **numbers))
+        notes.append(
+            message(
+                "unlike_samples",
+                n=int(unlike.sum()),
+                names=join_first([samples[k] for k in columns[unlike]]),
+                highest=agreement[unlike].max(),
+                lowest=agreement[~unlike].min(),
+            )
+        )
     some_samples = columns_of(values, columns[:: 1 + columns.size // 64])
     left_out = rows_of_no_gene(genes, some_samples, controls)
     of_genes = [(code, rows, genes, "gene") for code, rows in left_out.items()]
@@ -341,18 +349,19 @@ def _read(
         raise ConfigError.at("obs", "", f"{obs} for {path}", "columns only with .h5ad files")
     if path.is_dir():
         return read_mtx_folder(path, orientation), True
-    if suffix == ".h5ad":
-        return read_h5ad(path, layer, scratch, obs), True
-    if suffix == ".h5":
-        return read_10x_h5(path), True
-    if suffix == ".loom":
-        return read_loom(path, scratch), True
-    if suffix in (".parquet", ".pq"):
-        return read_parquet(path, kinds, scratch), genes_in_rows
-    if suffix in (".gct", ".gct.gz"):
-        return read_gct(path, kinds, scratch), genes_in_rows
-    if suffix.removesuffix(".gz") in (".tsv", ".tab", ".csv", ".txt"):
-        return read_text_table(path, kinds, scratch), genes_in_rows
+    match suffix:
+        case ".h5ad":
+            return read_h5ad(path, layer, scratch, obs), True
+        case ".h5":
+            return read_10x_h5(path), True
+        case ".loom":
+            return read_loom(path, scratch), True
+        case ".parquet" | ".pq":
+            return read_parquet(path, kinds, scratch), genes_in_rows
+        case ".gct" | ".gct.gz":
+            return read_gct(path, kinds, scratch), genes_in_rows
+        case _ if suffix.removesuffix(".gz") in (".tsv", ".tab", ".csv", ".txt"):
+            return read_text_table(path, kinds, scratch), genes_in_rows
     cure = next((cure for end, cure in _CURES.items() if re.fullmatch(end, suffix)), "")
     expected = FORMATS + (cure and f"; {cure}")
     raise InputError.at(path, "", f"the suffix {suffix or 'none'!r}", expected)

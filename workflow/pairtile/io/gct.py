@@ -15,7 +15,7 @@ from pathlib import Path
 from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
 from pairtile.io.by_products import find_columns
-from pairtile.io.table import FIRST_ROWS, Kinds, Table, join_numbers
+from pairtile.io.table import FIRST_ROWS, Kinds, Table
 from pairtile.io.text_file import MISSING, open_rows
 from pairtile.io.text_table import Layout, check_columns, read_rows
 
@@ -67,18 +67,12 @@ def _find_layout(path: str | PathLike[str], kinds: Kinds) -> tuple[Layout, int]:
                 f"{labels + n_columns}: {labels} for names and annotations, {n_columns} samples "
                 f"as stated in line {line}",
             )
-        last = header_line
-        for _ in range(n_column_labels):  # as stated, which may be far more than there are
-            annotation = next(rows, None)
-            if annotation is None:
-                break
-            last = annotation[0]
+        # As many as are stated, or as there are.
+        last = [header_line, *(line for line, _ in islice(rows, n_column_labels))][-1]
         row_line, row = next(rows, (0, []))
         first_rows = [row, *(fields for _, fields in islice(rows, FIRST_ROWS))]
     if not row:
-        raise InputError.at(
-            path, join_numbers([last], "line", "lines"), "no rows after it", f"{n_rows}"
-        )
+        raise InputError.at(path, f"line {last}", "no rows after it", f"{n_rows}")
     columns = [name.strip() for name in header[labels:]]
     # What Description holds is not said: symbols differ and have no blanks.
     names = ["" if name == "Description" else name for name in header[name_field + 1 : labels]]

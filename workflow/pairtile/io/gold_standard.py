@@ -11,7 +11,7 @@ from pairtile.declare.messages import Message
 from pairtile.errors import InputError
 from pairtile.io.adj import is_adj, read_adj
 from pairtile.io.names import GeneNames
-from pairtile.io.text_file import Row, find_delimiter, read_list
+from pairtile.io.text_file import find_delimiter, read_list
 
 _SOURCE_HEADERS = {"source", "regulator", "tf", "from", "tf_name", "gene1", "gene_1"} | {
     *("protein1", "node1", "source_genesymbol", "regulatorygene", "gene_a"),
@@ -49,7 +49,7 @@ def read_gold_standard(path: str | PathLike[str]) -> pd.DataFrame:
         rows = rows[1:]
     if not rows:
         raise InputError.at(path, "", "no edges", "source and target in each line")
-    true = [fields for line, fields in rows if _is_true(path, (line, fields), len(rows[0][1]))]
+    true = [fields for line, fields in rows if _is_true(path, line, fields, len(rows[0][1]))]
     edges = pd.DataFrame(
         {"source": [f[0] for f in true], "target": [f[1] for f in true]}, dtype=object
     )
@@ -79,8 +79,7 @@ def with_spelling_of(edges: pd.DataFrame, genes: GeneNames) -> tuple[pd.DataFram
     return regulating.drop_duplicates(ends, ignore_index=True), said
 
 
-def _is_true(path: str | PathLike[str], row: Row, width: int) -> bool:
-    line, fields = row
+def _is_true(path: str | PathLike[str], line: int, fields: list[str], width: int) -> bool:
     if len(fields) not in (2, 3) or len(fields) != width:
         raise InputError.at(
             path,

@@ -125,9 +125,7 @@ def _header(path: str | PathLike[str]) -> _Header:
         for word, allowed in zip(words[2:], (("coordinate",), _FIELDS, _SYMMETRIES), strict=True):
             if word not in allowed:
                 raise InputError.at(path, "line 1", repr(word), " or ".join(allowed))
-        for line, text in lines:
-            if line > _MAX_COMMENTS:
-                break
+        for line, text in islice(lines, _MAX_COMMENTS - 1):
             if text.strip() and not text.startswith("%"):
                 sizes = text.split()
                 # More digits than this would be beyond any file.

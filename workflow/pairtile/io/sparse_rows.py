@@ -71,8 +71,7 @@ class SparseRows:
 
     ``values[rows]``, rows being a slice or row numbers, is a new float64 array in C order, as of an
     array in memory; so whoever goes by blocks of rows reads either in the same way. ``shape`` is
-    that of the table, ``stored`` the values that it holds (those that it does not are 0),
-    ``matrix`` the table as scipy's csr.
+    that of the table, ``matrix`` the table as scipy's csr.
 
     matrix : any of scipy's sparse kinds, shape (genes, samples). Entries that are there twice are
     added up.
@@ -85,10 +84,6 @@ class SparseRows:
             rows.sum_duplicates()
         self.matrix: csr_array = rows
         self.shape: tuple[int, int] = rows.shape
-
-    @property
-    def stored(self) -> NDArray[np.generic]:
-        return np.asarray(self.matrix.data)
 
     def __getitem__(self, rows: slice | NDArray[np.int64]) -> NDArray[np.float64]:
         return np.asarray(self.matrix[rows].astype(np.float64).toarray(order="C"))
@@ -133,7 +128,7 @@ def entries_of(values: Values, rows: slice) -> Entries:
 
 def stored_values(values: Values) -> NDArray[np.generic]:
     """The values that are held: all, or of a sparse table those that it stores."""
-    return values.stored if isinstance(values, SparseRows) else values
+    return np.asarray(values.matrix.data) if isinstance(values, SparseRows) else values
 
 
 def columns_of(values: Values, columns: NDArray[np.int64]) -> NDArray[np.float64]:

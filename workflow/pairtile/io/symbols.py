@@ -73,8 +73,7 @@ def with_symbols(
     notes = [*expression.notes, *found.messages(len(symbols), "identifiers")]
     named = {genes[k]: symbols[name] for name in reversed(found.rows) for k in found.rows[name]}
     if lacking := len(genes) - len(named):
-        numbers = {"n": lacking, "names": len(genes), "file": str(path)}
-        notes.append(message("names_without_symbol", **numbers))
+        notes.append(message("names_without_symbol", n=lacking, names=len(genes), file=str(path)))
     return replace(expression, symbols=named, notes=notes)
 
 

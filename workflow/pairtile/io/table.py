@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -12,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from pairtile.config.values import join_list
 from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.large_table import count
 from pairtile.errors import InputError
@@ -226,29 +228,25 @@ def check_names(
         raise InputError.at(
             file,
             place(empty[:_SHOWN]),
-            f"{_count(len(empty), f'{kind} without a name', f'{kind}s without a name')}",
+            f"{len(empty)} {kind}{'s' * (len(empty) > 1)} without a name",
             f"a name for each {kind}",
         )
     check_characters(file, kind, names)
     if repeated or not has_name_fault(names):
         return
-    where: dict[str, list[int]] = {}
-    for k, name in enumerate(names):
-        where.setdefault(name, []).append(k)
-    twice = {name: at for name, at in where.items() if len(at) > 1}
+    twice = [name for name, times in Counter(names).items() if times > 1]
     shown = []
-    for name, at in list(twice.items())[:_SHOWN]:
+    for name in twice[:_SHOWN]:
+        at = [k for k, other in enumerate(names) if other == name]
         places = place(at[:_SHOWN])
         shown.append(f"{name!r} {len(at)} times" + (f" ({places})" if places else ""))
     more = ", ..." if len(twice) > _SHOWN else ""
-    if kind == "gene" and converted_names(list(twice)):
+    if kind == "gene" and converted_names(twice):
         more += " (a spreadsheet takes MARCH1 and MARC1 for the same date)"
     raise InputError.at(
         file,
         "",
-        f"{_count(len(twice), f'duplicate {kind} name', f'duplicate {kind} names')}: "
-        + ", ".join(shown)
-        + more,
+        f"{len(twice)} duplicate {kind} name{'s' * (len(twice) > 1)}: " + ", ".join(shown) + more,
         f"each {kind} once" + (", or the key duplicates" if kind == "gene" else ""),
     )
 
@@ -264,7 +262,7 @@ def check_samples(file: str | PathLike[str], samples: Sequence[str]) -> None:
         raise InputError.at(
             file,
             "",
-            _count(len(samples), "sample", "samples"),
+            f"{len(samples)} sample{'s' * (len(samples) != 1)}",
             f"at least {MIN_SAMPLES} (if samples are in rows, set orientation: samples_in_rows)",
         )
 
@@ -286,13 +284,7 @@ def check_finite(
         )
 
 
-def join_numbers(numbers: Sequence[int], one: str, many: str) -> str:
+def join_numbers(numbers: Sequence[int], noun: str) -> str:
     """Text for a few numbers: "line 4", "lines 4 and 9", "lines 4, 9 and 12"."""
-    texts = [str(n) for n in numbers]
-    if len(texts) == 1:
-        return f"{one} {texts[0]}"
-    return f"{many} {', '.join(texts[:-1])} and {texts[-1]}"
-
-
-def _count(n: int, one: str, many: str) -> str:
-    return f"{n} {one if n == 1 else many}"
+    noun += "s" * (len(numbers) > 1)
+    return f"{noun} {join_list(list(map(str, numbers)), last='and')}"

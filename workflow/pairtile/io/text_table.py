@@ -51,9 +51,7 @@ from pairtile.io.text_file import (
 )
 from pairtile.runtime.threads import in_threads
 
-# Spellings of a missing value; anything else that is no number is an error.
 _NAMES = {"\t": ("tab", "tabs"), ",": ("comma", "commas"), ";": ("semicolon", "semicolons")}
-_SHOWN = 6
 
 message = messages_of(__package__)
 
@@ -290,11 +288,13 @@ def check_columns(
     path: str | PathLike[str], kinds: Kinds, columns: list[str], line: int, first: int
 ) -> None:
     """Refuse empty and repeated column names; ``first`` is the number of the first one's field."""
-
-    def place(positions: Sequence[int]) -> str:
-        return f"line {line}, {join_numbers([first + k for k in positions], 'field', 'fields')}"
-
-    check_names(path, kinds.column, columns, place, kinds.column == kinds.repeated)
+    check_names(
+        path,
+        kinds.column,
+        columns,
+        lambda at: f"line {line}, {join_numbers([first + k for k in at], 'field')}",
+        kinds.column == kinds.repeated,
+    )
 
 
 def check_wide(path: str | PathLike[str], line: int, header: list[str], delimiter: str) -> None:
@@ -540,11 +540,13 @@ def read_careful(path: str | PathLike[str], layout: Layout) -> Rows:
     elif marked:
         numbers = {"n": len(marked), "example": marked[0][0], "value": marked[0][1]}
         layout.notes.append(message("thousands_separators", **numbers))
-
-    def place(positions: Sequence[int]) -> str:
-        return join_numbers([lines[k] for k in positions], "line", "lines")
-
-    check_names(path, kinds.row, names, place, kinds.row == kinds.repeated)
+    check_names(
+        path,
+        kinds.row,
+        names,
+        lambda at: join_numbers([lines[k] for k in at], "line"),
+        kinds.row == kinds.repeated,
+    )
     return Rows(names, np.array(rows), symbols)
 
 

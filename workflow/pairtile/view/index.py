@@ -135,8 +135,9 @@ def last_error(log: Path) -> str:
 
 def _folders(results: Path) -> list[Path]:
     """Those of analyses, by name: with a page, or with logs of one that is to come."""
-    found = [path for path in results.glob("*/") if (path / "logs").is_dir() or read_page(path)]
-    return sorted(found)
+    return sorted(
+        path for path in results.glob("*/") if (path / "logs").is_dir() or read_page(path)
+    )
 
 
 def _row(folder: Path, runs: bool, read_inputs: bool) -> dict[str, Any]:

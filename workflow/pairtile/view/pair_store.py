@@ -93,6 +93,15 @@ class Store:
         found = called or self._items.find([name]).rows.get(name, [])
         return found[0] if len(found) == 1 else None
 
+    def snapped(self, least: float) -> float:
+        """The largest score, not above ``least``, from which on pairs are counted exactly: itself.
+
+        Raises ValueError where ``least`` is negative or not finite.
+        """
+        if not 0 <= least < np.inf:
+            raise ValueError(least)
+        return least
+
     def check_unchanged(self) -> None:
         """Raise StoreError where the file is another than the one that was opened."""
         if not self.path.is_file() or self._stamp() != self.stamp:
@@ -156,13 +165,8 @@ class PairStore(Store):
         )
 
     def snapped(self, least: float) -> float:
-        """The largest score, not above ``least``, from which on pairs are counted exactly.
-
-        Raises ValueError where ``least`` is negative or not finite.
-        """
-        if not 0 <= least < np.inf:
-            raise ValueError(least)
-        edge = _bins(np.array([least], np.float32)) << KEPT_BITS
+        """As ``Store.snapped``: scores are counted by bins."""
+        edge = _bins(np.array([super().snapped(least)], np.float32)) << KEPT_BITS
         return float(edge.view(np.float32)[0])
 
     def pairs(self, least: float = 0.0) -> Iterator[Pairs]:

@@ -18,9 +18,11 @@ ALIVE = (HERE / "alive.js").read_text(encoding="utf-8")
 
 def pairs_page(name: str, store: AnyStore) -> tuple[str, str]:
     """The page of one analysis, and what its content policy allows."""
-    scripts = [(REPORT / "errors.js").read_text(encoding="utf-8")]
-    scripts += [(HERE / f"{part}.js").read_text(encoding="utf-8") for part in ("choose", "pairs")]
-    scripts += [ALIVE, (REPORT / "ready.js").read_text(encoding="utf-8")]
+    own = (HERE / f"{part}.js" for part in ("choose", "pairs", "alive"))
+    scripts = [
+        file.read_text(encoding="utf-8")
+        for file in (REPORT / "errors.js", *own, REPORT / "ready.js")
+    ]
     text = (
         page_templates(HERE)
         .get_template("pairs.html.j2")

@@ -53,12 +53,6 @@ class SetStore(Store):
         """How many these are."""
         return len(self.best(least).score)
 
-    def snapped(self, least: float) -> float:
-        """``least`` itself; ValueError where it is negative or not finite."""
-        if not 0 <= least < np.inf:
-            raise ValueError(least)
-        return least
-
 
 AnyStore: TypeAlias = PairStore | SetStore
 

@@ -99,11 +99,11 @@ def network_data(
     modules, of_node = _modules(groups.of_node, ends)
     top: list[list[float]] = []
     if whole:
-        places = place_nodes(len(names), _pairs(ends))
+        places = place_nodes(len(names), ends.tolist())
     else:
         places = _places_in_modules(of_node, ends)
         first = ends[:TOP_EDGES]
-        top = np.round(place_nodes(int(first.max()) + 1, _pairs(first))).tolist()
+        top = np.round(place_nodes(int(first.max()) + 1, first.tolist())).tolist()
     regulator = names.isin(list(regulators))
     nodes = [
         [str(name), *place, int(n), int(listed), int(module)]
@@ -214,7 +214,7 @@ def _modules(
     degree = np.bincount(ends[inside].ravel(), minlength=len(of_node))
     between = np.searchsorted(shown, of_node[ends[~inside & (of_node[ends] > 0).all(axis=1)]])
     links = np.unique(np.sort(between, axis=1), axis=0)
-    places = np.round(place_nodes(len(shown), _pairs(links))).astype(int)
+    places = np.round(place_nodes(len(shown), links.tolist())).astype(int)
     found = []
     for number, (x, y) in zip(shown.tolist(), places.tolist(), strict=True):
         members = np.flatnonzero(of_node == number)
@@ -234,15 +234,11 @@ def _places_in_modules(of_node: NDArray[np.int64], ends: NDArray[np.int64]) -> N
         row[members] = np.arange(len(members))
         first, last = np.searchsorted(of_edge, [number, number + 1])
         groups.append(members)
-        boxes.append(place_nodes(len(members), _pairs(row[inside[first:last]])))
+        boxes.append(place_nodes(len(members), row[inside[first:last]].tolist()))
     places = np.zeros((len(of_node), 2))
     for members, box, corner in zip(groups, boxes, _pack(boxes), strict=True):
         places[members] = box + corner
     return places
-
-
-def _pairs(ends: NDArray[np.int64]) -> list[tuple[int, int]]:
-    return [(int(s), int(t)) for s, t in ends]
 
 
 def _short(edges: pd.DataFrame, score: str | None) -> list[float | None]:

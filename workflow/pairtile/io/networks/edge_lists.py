@@ -113,10 +113,7 @@ def write_gmt(network: NetworkTable, path: Path) -> None:
     if "module" in network.genes:
         found = network.genes["module"].astype("string").fillna("").tolist()
     else:
-        weight = network.edges[network.value_column].abs().to_numpy(dtype=np.float64)
-        apart = network.source != network.target
-        ends = network.source[apart], network.target[apart]
-        found = leiden_modules(*ends, weight[apart], len(names)).astype(str).tolist()
+        found = leiden_modules(*network.edges_by_number, len(names)).astype(str).tolist()
     modules: dict[str, list[str]] = {}
     for name, numbers in zip(names, found, strict=True):
         for number in numbers.split():
@@ -143,19 +140,12 @@ def regulon_table(network: NetworkTable) -> pd.DataFrame:
 def _edges_of_regulators(network: NetworkTable) -> pd.DataFrame:
     """``source``, ``target`` (names), ``value`` and, where there, ``spearman``; regulators in the
     order of the genes, each with its strongest edges first."""
-    source, target, edge = network.source, network.target, np.arange(len(network.edges))
-    if not network.directed:
-        regulator = network.is_regulator
-        if not regulator.any():
-            regulator = ~regulator
-        source, target = np.concatenate([source, target]), np.concatenate([target, source])
-        edge = np.concatenate([edge, edge])
-        allowed = regulator[source]
-        source, target, edge = source[allowed], target[allowed], edge[allowed]
-    rank = np.empty(len(network.edges), dtype=np.int64)
-    rank[network.strongest()] = np.arange(len(network.edges))
+    edges = network.directed_edges()
+    if not network.directed and network.is_regulator.any():
+        edges = edges[network.is_regulator[edges["source"]]]
+    source, target, rank = (edges[name].to_numpy() for name in ("source", "target", "rank"))
     names = np.array(network.names, dtype=object)
-    rows = network.edges.iloc[edge]
+    rows = network.edges.iloc[edges.index]
     table = pd.DataFrame(
         {
             "row": source,
@@ -163,7 +153,7 @@ def _edges_of_regulators(network: NetworkTable) -> pd.DataFrame:
             "target": names[target],
             "value": rows[network.value_column].to_numpy(dtype=np.float64),
             **({"spearman": rows["spearman"].to_numpy()} if "spearman" in rows else {}),
-            "rank": rank[edge],
+            "rank": rank,
         }
     )
     table = table.dropna(subset=["value"]).sort_values(["row", "rank"], kind="stable")

@@ -40,10 +40,8 @@ def networkx_graph(network: NetworkTable) -> nx.Graph:
         graph.add_node(names[row], **record)
     ends = zip(network.source, network.target, weighted_records(network), strict=True)
     for number, (source, target, record) in enumerate(ends):
-        if repeated:
-            graph.add_edge(names[source], names[target], key=str(number), **record)
-        else:
-            graph.add_edge(names[source], names[target], **record)
+        key = {"key": str(number)} if repeated else {}
+        graph.add_edge(names[source], names[target], **key, **record)
     return graph
 
 
@@ -190,8 +188,5 @@ def _continuous(attribute: str, at: Sequence[float], shown: Sequence[object]) ->
 
 
 def _cx2_type(value: str | int | float | bool) -> str:
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, int):
-        return "long"
-    return "double" if isinstance(value, float) else "string"
+    kinds = {bool: "boolean", int: "long", float: "double", str: "string"}  # bool is an int, too
+    return next(name for kind, name in kinds.items() if isinstance(value, kind))

@@ -115,14 +115,20 @@ class NetworkTable:
     @property
     def is_regulator(self) -> np.ndarray:
         """Which kept genes are regulators, bool; all false without a regulator list."""
-        if "is_regulator" not in self.genes:
-            return np.zeros(len(self.genes), dtype=bool)
-        return self.genes["is_regulator"].to_numpy(dtype=bool)
+        none = pd.Series(False, self.genes.index)
+        return self.genes.get("is_regulator", none).to_numpy(dtype=bool)
 
     def end_pairs(self) -> np.ndarray:
         """Both ends of each edge, int64, shape (edges, 2); the lower first if undirected."""
         pairs = np.stack([self.source, self.target], axis=1)
         return pairs if self.directed else np.sort(pairs, axis=1)
+
+    @property
+    def edges_by_number(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Numbers of both genes and strength of each edge between two genes, (edges,)."""
+        apart = self.source != self.target
+        weight = self.edges[self.value_column].abs().to_numpy(dtype=np.float64)
+        return self.source[apart], self.target[apart], weight[apart]
 
     def linked_genes(self) -> np.ndarray:
         """Rows of ``genes`` with at least one edge, ascending."""
@@ -133,6 +139,16 @@ class NetworkTable:
         score = self.edges[self.score_column].to_numpy(dtype=np.float64)
         score = np.abs(score) if self.score_column == SIGNED_COLUMN else score
         return np.argsort(-score, kind="stable")
+
+    def directed_edges(self) -> pd.DataFrame:
+        """Each edge as ``source``, ``target`` (rows of ``genes``) and ``rank`` (from 0, the
+        strongest); the index says which row of ``edges`` it is. Those of an undirected network are
+        there in both directions."""
+        rank = np.argsort(self.strongest())
+        edges = pd.DataFrame({"source": self.source, "target": self.target, "rank": rank})
+        if self.directed:
+            return edges
+        return pd.concat([edges, edges.rename(columns={"source": "target", "target": "source"})])
 
     @property
     def degree(self) -> np.ndarray:
@@ -164,13 +180,10 @@ def _numbers_of_edges(edges: pd.DataFrame) -> list[str]:
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Scalar]]:
     """Rows as dictionaries of plain Python values, without the missing ones."""
-    records: list[dict[str, Scalar]] = [{} for _ in range(len(frame))]
-    for column in frame.columns:
-        missing = frame[column].isna().to_numpy(dtype=bool)
-        for record, value, skip in zip(records, frame[column].tolist(), missing, strict=True):
-            if not skip:
-                record[str(column)] = value
-    return records
+    return [
+        {str(column): value for column, value in record.items() if not pd.isna(value)}
+        for record in frame.to_dict("records")
+    ]
 
 
 def _rows(ends: pd.Series, index: pd.Index) -> np.ndarray:
