@@ -180,10 +180,13 @@ def _numbers_of_edges(edges: pd.DataFrame) -> list[str]:
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Scalar]]:
     """Rows as dictionaries of plain Python values, without the missing ones."""
-    return [
-        {str(column): value for column, value in record.items() if not pd.isna(value)}
-        for record in frame.to_dict("records")
-    ]
+    names, missing = [*map(str, frame)], frame.isna().to_numpy()
+    rows = frame.itertuples(index=False, name=None)
+    records = [dict(zip(names, row, strict=True)) for row in rows]
+    for row in np.flatnonzero(missing.any(axis=1)):
+        found = zip(records[row].items(), missing[row], strict=True)
+        records[row] = {column: value for (column, value), skip in found if not skip}
+    return records
 
 
 def _rows(ends: pd.Series, index: pd.Index) -> np.ndarray:
