@@ -1,8 +1,8 @@
 """Values that were missing and are filled in from others, told by their digits.
 
-A value that was measured has as many digits as others of its size; a mean, or what a model predicts,
-has more. Where all have as many as a computer holds, a mean of nearest neighbours is still the mean
-of some of them to the last digit, which a value that was measured is not.
+A value that was measured has as many digits as others of its size; a mean, or what a model
+predicts, has more. Where all have as many as a computer holds, a mean of nearest neighbours is
+still the mean of some of them to the last digit, which a value that was measured is not.
 """
 
 from __future__ import annotations
@@ -90,8 +90,7 @@ def _holds_means(values: Float64Array) -> bool:
     cells = values[rows[own], column]
     means = are_means(cells, values[near[own].T, column].T)
     # Numbers of few digits, and logarithms of such, are often means of others.
-    few = np.any([_few_digits(inverse(cells)) for inverse in INVERSES.values()], axis=0)
-    means &= ~few & (cells != cells.astype(np.float32))
+    means &= ~_few_digits(cells) & (cells != cells.astype(np.float32))
     if means.sum() < MIN_MEANS:
         return False
     # A row may be the mean of others altogether.
@@ -103,9 +102,12 @@ def _holds_means(values: Float64Array) -> bool:
 
 
 def _few_digits(values: Float64Array) -> BoolArray:
-    """Which values have at most ``MAX_DECIMALS`` digits behind their first, but for rounding."""
+    """Which values, or what they may be logarithms of, have at most ``MAX_DECIMALS`` digits behind
+    their first, but for rounding."""
     with np.errstate(all="ignore"):
-        return in_decimals(values / 10.0 ** np.floor(np.log10(np.abs(values))), MAX_DECIMALS)
+        numbers = np.array([inverse(values) for inverse in INVERSES.values()])
+        mantissas = numbers / 10.0 ** np.floor(np.log10(np.abs(numbers)))
+        return in_decimals(mantissas, MAX_DECIMALS).any(axis=0)
 
 
 @njit(nogil=True)
@@ -122,11 +124,12 @@ def are_means(values, others):  # type: ignore[no-untyped-def]
         differences = differences[np.abs(differences) > 0.0]
         rounding = 3e-15 * (np.abs(differences).sum() + differences.size * abs(values[k]))
         one, two = _sorted_sums(differences[::2]), _sorted_sums(differences[1::2])
+        # Of each half the sum of none is 0.
+        found[k] = max((np.abs(one) <= rounding).sum(), (np.abs(two) <= rounding).sum()) > 1
         i, j = 0, two.size - 1
         while i < one.size and j >= 0 and not found[k]:
             total = one[i] + two[j]
-            none = one[i] == 0.0 and two[j] == 0.0
-            if abs(total) <= rounding and not none:
+            if abs(total) <= rounding and abs(one[i]) > rounding:
                 found[k] = True
             elif total > rounding:
                 j -= 1
