@@ -163,23 +163,29 @@ def said(table: Good) -> set[str]:
 
 
 def alarms(n_tables: int, n_slow: int) -> list[dict[str, Any]]:
-    """The most frequent warning of each kind of table, how many a table has, and each warning over
-    all kinds."""
-    rows = []
-    everywhere: list[set[str]] = []
+    """What is said of tables of each kind."""
+    found = {}
     for scenario, make in (GOOD | SLOW).items():
         number = n_tables if scenario in GOOD else n_slow
-        found = [said(make(np.random.default_rng([seed, 49, 9]))) for seed in range(number)]
-        everywhere += found
-        counted = Counter(code for codes in found for code in sorted(codes - TRUE)).most_common(1)
+        draws = (np.random.default_rng([seed, 49, 9]) for seed in range(number))
+        found[scenario] = [said(make(draw)) for draw in draws]
+    return alarms_of(found)
+
+
+def alarms_of(found: dict[str, list[set[str]]]) -> list[dict[str, Any]]:
+    """The most frequent warning of each kind of table, how many a table has, and each warning over
+    all kinds. ``found``: codes of messages, of each table of each kind."""
+    rows = []
+    for scenario, tables in found.items():
+        counted = Counter(code for codes in tables for code in sorted(codes - TRUE)).most_common(1)
         code, hits = counted[0] if counted else ("none", 0)
-        interval = of_share(hits, number)
-        numbers = [float(len(codes)) for codes in found]
+        interval = of_share(hits, len(tables))
+        numbers = [float(len(codes)) for codes in tables]
         rows += [
             claim(
                 f"{scenario}, whole chain" + (f": `{code}`" if hits else ""),
                 "good tables with the most frequent warning",
-                hits / number,
+                hits / len(tables),
                 interval,
                 nominal=0.0,
                 bar="interval holds 0.05 or less",
@@ -197,11 +203,12 @@ def alarms(n_tables: int, n_slow: int) -> list[dict[str, Any]]:
                 command=COMMAND,
             ),
         ]
+    everywhere = [codes - TRUE for tables in found.values() for codes in tables]
     total = len(everywhere)
-    for code, hits in Counter(code for codes in everywhere for code in codes - TRUE).most_common():
+    for code, hits in Counter(code for codes in everywhere for code in sorted(codes)).most_common():
         rows.append(
             claim(
-                f"{total:,} tables of {len(GOOD | SLOW)} kinds, whole chain: `{code}`",
+                f"{total:,} tables of {len(found)} kinds, whole chain: `{code}`",
                 "good tables of all kinds with a warning",
                 hits / total,
                 of_share(hits, total),

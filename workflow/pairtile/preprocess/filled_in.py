@@ -107,7 +107,7 @@ def _few_digits(values: Float64Array) -> BoolArray:
     with np.errstate(all="ignore"):
         numbers = np.array([inverse(values) for inverse in INVERSES.values()])
         mantissas = numbers / 10.0 ** np.floor(np.log10(np.abs(numbers)))
-        return in_decimals(mantissas, MAX_DECIMALS).any(axis=0)
+        return np.asarray(in_decimals(mantissas, MAX_DECIMALS).any(axis=0))
 
 
 @njit(nogil=True)
