@@ -90,9 +90,19 @@ def bloom(draw: np.random.Generator, samples: int, taxa: int) -> Floats:
     return np.array([draw.multinomial(20_000, one) for one in share.T], dtype=float).T
 
 
-def imputed(draw: np.random.Generator, samples: int, genes: int, share: float = 0.2) -> Floats:
-    """A share of the values is missing and taken from the ten nearest genes."""
+def imputed(
+    draw: np.random.Generator,
+    samples: int,
+    genes: int,
+    share: float = 0.2,
+    decimals: int | None = None,
+    weighted: bool = False,
+) -> Floats:
+    """A share of the values is missing and is the mean of the ten nearest genes, or that weighted
+    by the inverse of their distances. The others have so many decimals, None: all."""
     values = draw.standard_normal((genes, samples))
+    if decimals is not None:
+        values = values.round(decimals)
     missing = draw.random(values.shape) < share
     known = np.where(missing, 0.0, values)
     shared = (~missing).astype(float) @ (~missing).T
@@ -103,7 +113,8 @@ def imputed(draw: np.random.Generator, samples: int, genes: int, share: float = 
     order = np.argsort(distance, axis=1)
     for gene, sample in zip(*np.nonzero(missing), strict=True):
         near = order[gene][~missing[order[gene], sample]][:10]
-        values[gene, sample] = known[near, sample].mean()
+        weights = 1.0 / distance[gene, near] if weighted else None
+        values[gene, sample] = np.average(known[near, sample], weights=weights)
     return values
 
 

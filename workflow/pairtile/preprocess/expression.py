@@ -27,6 +27,7 @@ from pairtile.preprocess.factor_annotations import (
     look_at_annotations,
     with_surfaces,
 )
+from pairtile.preprocess.filled_in import are_filled_in
 from pairtile.preprocess.items import NOT_VARIABLE, TOO_FEW, TOO_RARE, CleaningLog, items_table
 from pairtile.preprocess.logarithm import take_log2
 from pairtile.preprocess.normalize import (
@@ -195,6 +196,8 @@ def prepare_expression(
     say_done(message("table_read", source=expression.source, genes=n_genes, samples=n_samples))
     say_done(message("missing_values", n=int(counted.n_missing.sum()), values=n_genes * n_samples))
     scale = measure_scale(stored_values(values))
+    if isinstance(values, np.ndarray) and not scale.whole_numbers and are_filled_in(values):
+        cleaning.add_message("values_filled_in")
     if chosen.normalize == chosen.log2 == chosen.pseudocount == "auto" and (
         undone := undo_scaling(expression, scale, scratch)
     ):

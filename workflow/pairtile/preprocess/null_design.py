@@ -116,8 +116,8 @@ def dependence_arrays(
         )
     # Where more pairs have p <= 0.05, the centre may be none of unrelated ones: two modules that
     # are the whole table have a half. Relatives and pools have shapes of 1.1 to 2, networks that
-    # hardly leave unrelated pairs up to 1.
-    elif spread.wide and spread.shape >= 1.0 and spread.passing < 1 / 3:
+    # hardly leave unrelated pairs up to 1; two modules of a quarter of few genes 1, too.
+    elif spread.wide and spread.shape >= 1 and spread.passing < 1 / 3 and len(values) >= MIN_GENES:
         found = replace(found, alike=spread.unrelated)
     elif len(values) < MIN_GENES and spread.passing > 0.1:  # too few genes to tell why
         found = replace(found, unknown=spread.passing)

@@ -181,7 +181,9 @@ def measure_scale(values: np.ndarray) -> Scale:
         lowest=float(lowest),
         zero_share=n_zero / (n_zero + n_seen),
         whole_share=float((others == np.rint(others)).mean()) if others.size else float(whole),
-        decimals=next(d for d in range(MAX_DECIMALS + 1) if d == MAX_DECIMALS or _fits(few, d)),
+        decimals=next(
+            d for d in range(MAX_DECIMALS + 1) if d == MAX_DECIMALS or in_decimals(few, d).all()
+        ),
     )
 
 
@@ -191,15 +193,16 @@ def _seen_values(part: NDArray[np.floating]) -> tuple[NDArray[np.float64], int]:
     return part[~(np.isnan(part) | zero)].astype(np.float64, copy=False), int(zero.sum())
 
 
-def _fits(values: NDArray[np.float64], decimals: int) -> bool:
+def in_decimals(values: NDArray[np.float64], decimals: int) -> NDArray[np.bool_]:
+    """Which values so many decimals hold, but for rounding."""
     scaled = values * 10.0**decimals
     rounding = np.clip(1e-9 * np.abs(scaled), 1e-9, 0.01)
-    return bool((np.abs(scaled - np.rint(scaled)) <= rounding).all())
+    return np.asarray(np.abs(scaled - np.rint(scaled)) <= rounding)
 
 
 # What the values were made of, where that can be undone.
 
-_INVERSES: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+INVERSES: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
     "divided by one number in each sample": lambda x: x,
     "log2(1 + x)": lambda x: np.exp2(x) - 1.0,
     "ln(1 + x)": np.expm1,
@@ -230,8 +233,8 @@ def undo_scaling(
     # All values are multiples of the last digit that was written.
     smallest = np.median(np.where(some > 0.0, some, np.inf).min(axis=1))
     in_digits = scale.decimals < MAX_DECIMALS and smallest < 100.0 * 10.0**-scale.decimals
-    for how, inverse in _INVERSES.items():
-        logarithm = inverse is not _INVERSES["divided by one number in each sample"]
+    for how, inverse in INVERSES.items():
+        logarithm = inverse is not INVERSES["divided by one number in each sample"]
         if scale.n_negative and ("1 +" in how or not logarithm):
             continue
         if isinstance(values, SparseRows) and logarithm and "1 +" not in how:

@@ -32,10 +32,11 @@ MIN_GAIN = 0.1
 factors which matter make: with 0.1 more, 6 % of unrelated pairs have p <= 0.05."""
 
 # Least correlation of how strongly a factor holds a gene and its neighbours, from which genes may
-# make it (0.2 to 0.5 in networks of hubs, 0 on average where samples do); and with its neighbours
-# of a tenth of the genes, beside the factors (0.6 to 0.8 there, below 0.2 of unrelated genes in 500
-# samples, of which an error of the factors is left).
-MIN_ALIKE, MIN_NEIGHBOUR = 0.15, 0.5
+# make it (0.2 to 0.5 in networks of hubs, 0 on average where samples do): of the strongest, and of
+# all on average, since of many factors of samples the strongest may be a hub's. And with its
+# neighbours of a tenth of the genes, beside the factors (0.6 to 0.8 there, below 0.2 of unrelated
+# genes in 500 samples, of which an error of the factors is left).
+MIN_ALIKE, MIN_MEAN_ALIKE, MIN_NEIGHBOUR = 0.15, 0.2, 0.5
 
 MAX_SAMPLES = 1000
 """Enough to warn of factors."""
@@ -203,8 +204,6 @@ def find_hidden_factors(
     broad = total**2 > 0.2 * len(scored) * (weights**2).sum(axis=0)
     # Of genes that a component does not load on, half are nearer to 0 than the quartile of chance.
     near = (np.abs(loadings) < special.ndtri(0.75) / np.sqrt(n_samples)).mean(axis=0)
-    # The share of the genes that one loads on, less its error; modules of up to a third of the
-    # genes do not reach 0.4.
     # Less the error of that share, modules of up to a third of the genes do not reach 0.4.
     breadth = (1 - 2 * near)[broad].max(initial=0.0) - 1 / np.sqrt(len(scored))
     broad |= number is not None or of_controls
@@ -229,8 +228,9 @@ def find_hidden_factors(
 
 
 def _of_genes(scored: Float64Array, scores: Float64Array, rest: Float64Array) -> bool:
-    """Whether each of the stronger factors holds genes as it does their neighbours in ``rest``
-    (genes, samples), which count by the fourth power of their correlations."""
+    """Whether the strongest factor, and all on average by what they hold, hold genes as they do
+    their neighbours in ``rest`` (genes, samples), which count by the fourth power of their
+    correlations."""
     held = (scored @ scores.T) ** 2
     rows = standardised(rest)
     near = (rows @ rows.T / rows.shape[1]) ** 4
@@ -238,8 +238,9 @@ def _of_genes(scored: Float64Array, scores: Float64Array, rest: Float64Array) ->
     ranks = normal_scores(held.T)
     around = normal_scores(ranks @ near / np.maximum(near.sum(axis=0), 1e-300))
     total = held.sum(axis=0)
-    least = (ranks * around).mean(axis=1)[total >= total.max() / 2].min()
-    return bool(least > MIN_ALIKE and np.quantile(near.max(axis=1), 0.9) > MIN_NEIGHBOUR**4)
+    alike = (ranks * around).mean(axis=1)
+    enough = alike[total.argmax()] > MIN_ALIKE and alike @ total > MIN_MEAN_ALIKE * total.sum()
+    return bool(enough and np.quantile(near.max(axis=1), 0.9) > MIN_NEIGHBOUR**4)
 
 
 def without_factors(values: Float64Array, factors: HiddenFactors) -> Float64Array:

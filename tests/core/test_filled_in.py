@@ -1,0 +1,101 @@
+"""Values that are filled in from others are told by their digits, and measured ones are not."""
+
+from __future__ import annotations
+
+from itertools import chain, combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pairtile.preprocess.filled_in import are_filled_in, are_means
+
+
+def is_mean_of_some(value: float, others: list[float]) -> bool:
+    differences = [other - value for other in others if other != value]
+    choices = chain.from_iterable(
+        combinations(differences, k) for k in range(1, len(differences) + 1)
+    )
+    return any(abs(sum(choice)) < 1e-13 for choice in choices)
+
+
+@given(st.data())
+def test_means_of_some_are_found(data):
+    draw = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    others = draw.normal(size=(6, 8))
+    if data.draw(st.booleans()):
+        others = others.round(1)  # ties, and means by chance
+    values = others[:, 0].copy()
+    for k in range(0, 6, 2):
+        some = draw.choice(8, data.draw(st.integers(2, 8)), replace=False)
+        values[k] = others[k, some].mean()
+    expected = [
+        is_mean_of_some(value, row) for value, row in zip(values, others.tolist(), strict=True)
+    ]
+    assert are_means(values, others).tolist() == expected
+
+
+def imputed(values, missing, number, weighted=False):
+    """Each missing value from the nearest rows that have it."""
+    known, seen = np.where(missing, 0.0, values), (~missing).astype(float)
+    distance = (known**2 @ seen.T + seen @ (known**2).T - 2 * known @ known.T) / (seen @ seen.T)
+    np.fill_diagonal(distance, np.inf)
+    order = np.argsort(distance, axis=1)
+    found = values.copy()
+    for row, column in zip(*np.nonzero(missing), strict=True):
+        near = order[row][~missing[order[row], column]][:number]
+        weights = 1 / distance[row, near] if weighted else None
+        found[row, column] = np.average(known[near, column], weights=weights)
+    return found
+
+
+@pytest.fixture(params=[0, 1], ids=["unrelated", "modules"])
+def table(request):
+    draw = np.random.default_rng(5)
+    values = 12 + draw.normal(size=(150, 60)) + draw.normal(size=(150, 1))
+    values[:75] += request.param * draw.normal(size=60)
+    return values, draw.random(values.shape) < 0.15
+
+
+@pytest.mark.parametrize("number", [5, 10])
+def test_means_of_the_nearest_are_told(table, number):
+    values, missing = table
+    assert are_filled_in(imputed(values, missing, number))
+    assert are_filled_in(imputed(values.T, missing.T, number).T)
+    # A difference that belongs to the sample may be taken off afterwards.
+    of_genes = imputed(values, missing, number)
+    assert are_filled_in(of_genes - np.median(of_genes, axis=0))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_values_with_more_digits_than_the_others_are_told(table, weighted):
+    values, missing = table
+    assert are_filled_in(imputed(values.round(2), missing, 10, weighted))
+
+
+def test_measured_values_are_not(table):
+    values, missing = table
+    counts = np.random.default_rng(0).poisson(np.exp(values / 3))
+    shares = 1e6 * counts / counts.sum(axis=0)
+    good = [
+        values,
+        np.where(missing, np.nan, values),
+        values.astype(np.float32),
+        values.astype(np.float32).astype(float),
+        values.round(2),
+        values.round(6),
+        np.vectorize(lambda value: float(f"{value:.4g}"))(values),
+        np.where(missing, values.round(2).min() / 2**0.5, values.round(2)),  # below detection
+        (values.round(2) + (values + 0.1).round(2)) / 2,  # duplicates
+        np.hstack([values[:, :40].round(2), values[:, 40:].round(4)]),
+        np.vstack([values, (values[:20] + values[20:40]) / 2]),
+        np.hstack([values, (values[:, :9] + values[:, 9:18]) / 2]),
+        np.vstack([values, values[:20]]),
+        np.log2(counts + 1),
+        shares,
+        np.log2(shares + 1).astype(np.float32).astype(float),
+        np.zeros((30, 30)),
+        values[:3],
+        values[:, :3],
+    ]
+    assert [k for k, one in enumerate(good) if are_filled_in(one)] == []
