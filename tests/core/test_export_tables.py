@@ -39,11 +39,16 @@ def read_regulon(path: Path) -> pd.DataFrame:
     )
 
 
+def as_read(network: pd.DataFrame) -> pd.DataFrame:
+    """Texts in the type that pandas gives them: objects, and one of its own from 3.0 on."""
+    return network.astype(dict.fromkeys(network.select_dtypes(object), str))
+
+
 @pytest.mark.parametrize("directed", [False, True])
 def test_tsv_reads_back_exactly(directed: bool, tmp_path: Path) -> None:
     network = chain(AWKWARD, directed)
     path = write(tmp_path, "tsv", network, items_table(AWKWARD), directed=directed)
-    pd.testing.assert_frame_equal(read_tsv(path), network, check_exact=True)
+    pd.testing.assert_frame_equal(read_tsv(path), as_read(network), check_exact=True)
 
 
 @settings(max_examples=60, deadline=None)
@@ -79,7 +84,7 @@ def test_an_empty_tsv_has_its_header(tmp_path: Path) -> None:
 def test_parquet_keeps_types_metadata_and_missing_values(tmp_path: Path) -> None:
     network = chain(AWKWARD).astype({"mi_bits": np.float32, "support": np.int32})
     path = write(tmp_path, "parquet", network, items_table(AWKWARD))
-    pd.testing.assert_frame_equal(pd.read_parquet(path), network, check_exact=True)
+    pd.testing.assert_frame_equal(pd.read_parquet(path), as_read(network), check_exact=True)
     table = pq.read_table(path)
     assert table["p_value"].null_count == 1
     about = json.loads(table.schema.metadata[b"pairtile"])
@@ -117,7 +122,7 @@ def test_regulon_of_a_directed_network_is_that_network(tmp_path: Path) -> None:
     expected["likelihood"] = expected["weight"] / expected["weight"].max()
     pd.testing.assert_frame_equal(
         read_regulon(path).sort_values(keys, ignore_index=True),
-        expected.sort_values(keys, ignore_index=True),
+        as_read(expected).sort_values(keys, ignore_index=True),
         check_exact=True,
     )
 

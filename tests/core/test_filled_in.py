@@ -2,37 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import chain, combinations
-
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from pairtile.preprocess.filled_in import are_filled_in, are_means
-
-
-def is_mean_of_some(value: float, others: list[float]) -> bool:
-    differences = [other - value for other in others if other != value]
-    choices = chain.from_iterable(
-        combinations(differences, k) for k in range(1, len(differences) + 1)
-    )
-    return any(abs(sum(choice)) < 1e-13 for choice in choices)
-
-
-@given(st.data())
-def test_means_of_some_are_found(data):
-    draw = np.random.default_rng(data.draw(st.integers(0, 2**32)))
-    others = draw.normal(size=(6, 8))
-    if data.draw(st.booleans()):
-        others = others.round(1)  # ties, and means by chance
-    values = others[:, 0].copy()
-    for k in range(0, 6, 2):
-        some = draw.choice(8, data.draw(st.integers(2, 8)), replace=False)
-        values[k] = others[k, some].mean()
-    expected = [
-        is_mean_of_some(value, row) for value, row in zip(values, others.tolist(), strict=True)
-    ]
-    assert are_means(values, others).tolist() == expected
+from pairtile.preprocess.filled_in import are_filled_in
 
 
 def imputed(values, missing, number, weighted=False):

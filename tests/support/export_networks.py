@@ -66,14 +66,14 @@ def chain(names: list[str], directed: bool = False) -> pd.DataFrame:
     mi = 1 / np.arange(3, 3 + n)
     return pd.DataFrame(
         {
-            "source": pd.Series(source, dtype=str),
-            "target": pd.Series(target, dtype=str),
+            "source": pd.Series(source, dtype=object),
+            "target": pd.Series(target, dtype=object),
             "mi_bits": mi,
             "p_value": np.where(np.arange(n) == 0, np.nan, 1e-300 * mi),
             "q_value": np.nextafter(mi, 1),
             "target_z" if directed else "clr": np.arange(n) * 1.5,
             "support": np.arange(n, dtype=np.int64),
-            "p_method": pd.Series(["empirical", "extrapolated"] * n, dtype=str)[:n],
+            "p_method": pd.Series(["empirical", "extrapolated"] * n, dtype=object)[:n],
         }
     )
 

@@ -43,7 +43,7 @@ def test_the_whole_workflow_through_snakemake(tmp_path: Path) -> None:
     positive = heat[heat["correlation"] > 0].iloc[0]
     assert positive["Treatment_heat_q_value"] < 1e-6
     assert positive["Treatment_control_p_value"] > 0.9
-    assert network.loc[("g02", "g03"), "n_modes"].tolist() == [1]
+    assert network.loc[[("g02", "g03")], "n_modes"].tolist() == [1]
     specific = read(out / "condition_networks.tsv")
     labels = set(zip(specific["label"], specific["direction"], strict=True))
     assert labels == {("heat", "positive"), ("control", "negative")}

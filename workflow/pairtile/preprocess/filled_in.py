@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from pairtile.arrays import BoolArray, Float64Array
-from pairtile.cpu.njit import njit
 from pairtile.engine.state import copy_rows
 from pairtile.preprocess.value_kind import INVERSES, MAX_DECIMALS, in_decimals
 from pairtile.statistics.dependence import MAX_GENES, MAX_SAMPLES, evenly_spaced
@@ -19,17 +18,11 @@ from pairtile.statistics.dependence import MAX_GENES, MAX_SAMPLES, evenly_spaced
 MAX_COMMON_DECIMALS = 6
 """Values that most have more decimals of are computed: no digit tells of what they were made."""
 
-MAX_VALUES, MAX_ROWS, MAX_CELLS = 1 << 24, 300, 400
-"""Larger tables are not searched for means; rows of which neighbours are sought, and values."""
+MAX_VALUES, MAX_ROWS, MAX_COLUMNS = 1 << 24, 300, 200
+"""Larger tables are not searched for means; rows of which neighbours are sought, and columns."""
 
-NEIGHBOURS, USUAL = 22, (5, 10)
-"""Nearest rows of which some may make a mean, and how many do by custom: where some of these miss a
-value, others take their place."""
-
-MIN_ROWS = 8
-
-MIN_MEANS = 3
-"""Values that are means by chance: one in ten thousand at most."""
+# Nearest rows of which means are tried; fewer rows, or means, tell nothing.
+NEIGHBOURS, MIN_ROWS, MIN_MEANS = 22, 8, 3
 
 
 def are_filled_in(values: Float64Array) -> bool:
@@ -74,7 +67,8 @@ def _longer_share(values: Float64Array) -> float:
 
 
 def _holds_means(values: Float64Array) -> bool:
-    """Whether values are means of others of their column, in rows that are near theirs."""
+    """Whether values are, to the last digit, the mean of their column in the rows that are nearest
+    to theirs, of which one may have missed the value."""
     norms = np.einsum("ij,ij->i", values, values)
     rows = np.flatnonzero(np.isfinite(norms))
     if rows.size < MIN_ROWS:
@@ -82,23 +76,29 @@ def _holds_means(values: Float64Array) -> bool:
     rows = rows[evenly_spaced(rows.size, MAX_ROWS)]
     distances = norms - 2.0 * values[rows] @ values.T
     distances[np.arange(rows.size), rows] = np.inf
-    near = np.argsort(distances, axis=1)[:, : min(NEIGHBOURS, len(values) - 1)]
-    gaps = np.min([np.abs(values[rows] - values[near[:, :k]].mean(axis=1)) for k in USUAL], axis=0)
-    spread = gaps.mean(axis=1, keepdims=True)
-    nearest = np.argsort(gaps / np.where(spread > 0.0, spread, 1.0), axis=None)[:MAX_CELLS]
-    own, column = np.divmod(nearest, values.shape[1])
-    cells = values[rows[own], column]
-    means = are_means(cells, values[near[own].T, column].T)
+    nearest = np.argsort(distances, axis=1)[:, : min(NEIGHBOURS, len(values) - 1)]
+    some = values[:, evenly_spaced(values.shape[1], MAX_COLUMNS)]
+    own, near = some[rows], some[nearest]
+    found = _are_means(own, near)
+    # A row may be the mean of others altogether. And numbers of a unit, such as shares of a total,
+    # are means of others by chance, also of those that are near another row.
+    found &= found.mean(axis=1, keepdims=True) < 0.5
+    return bool(found.sum() >= MIN_MEANS + 10 * _are_means(own, near[::-1]).sum())
+
+
+def _are_means(own: Float64Array, near: Float64Array) -> BoolArray:
+    """Which values, (rows, columns), are means of the first few of their others, (rows, others,
+    columns), of which one may be left out."""
+    sums, rounding = near.cumsum(axis=1), 1e-15 * np.abs(near).sum(axis=1)
+    found = np.zeros(own.shape, dtype=bool)
+    for number in range(2, near.shape[1]):
+        means = (sums[:, [number]] - near[:, : number + 1]) / number
+        found |= (np.abs(means - own[:, None]) <= rounding[:, None]).any(axis=1)
+    found &= (near != own[:, None]).all(axis=1)  # a limit is the mean of limits
     # Numbers of few digits, and logarithms of such, are often means of others.
-    means &= ~_few_digits(cells) & (cells != cells.astype(np.float32))
-    if means.sum() < MIN_MEANS:
-        return False
-    # A row may be the mean of others altogether.
-    farthest = gaps.argmax(axis=1)[own]
-    means &= ~are_means(values[rows[own], farthest], values[near[own].T, farthest].T)
-    closest = np.argsort(np.abs(values[:, column] - cells), axis=0)[: NEIGHBOURS + 1]
-    by_chance = are_means(cells, values[closest, column].T)
-    return bool(means.sum() >= MIN_MEANS + 2 * by_chance.sum())
+    with np.errstate(all="ignore"):
+        few = np.any([_few_digits(inverse(own)) for inverse in INVERSES.values()], axis=0)
+    return np.asarray(found & ~few & (own != own.astype(np.float32)))
 
 
 def _few_digits(values: Float64Array) -> BoolArray:
@@ -108,49 +108,3 @@ def _few_digits(values: Float64Array) -> BoolArray:
         numbers = np.array([inverse(values) for inverse in INVERSES.values()])
         mantissas = numbers / 10.0 ** np.floor(np.log10(np.abs(numbers)))
         return np.asarray(in_decimals(mantissas, MAX_DECIMALS).any(axis=0))
-
-
-@njit(nogil=True)
-def are_means(values, others):  # type: ignore[no-untyped-def]
-    """Whether each of the values, float64 (values,), is the mean of some of its ``others``, float64
-    (values, others): whether some of their differences from it sum to 0.
-
-    All sums of one half of the differences meet all those of the other half, both in ascending
-    order (Horowitz and Sahni 1974, J ACM 21:277). Others that are equal to it or NaN do not count.
-    """
-    found = np.zeros(values.size, np.bool_)
-    for k in range(values.size):
-        differences = others[k] - values[k]
-        differences = differences[np.abs(differences) > 0.0]
-        rounding = 3e-15 * (np.abs(differences).sum() + differences.size * abs(values[k]))
-        one, two = _sorted_sums(differences[::2]), _sorted_sums(differences[1::2])
-        # Of each half the sum of none is 0.
-        found[k] = max((np.abs(one) <= rounding).sum(), (np.abs(two) <= rounding).sum()) > 1
-        i, j = 0, two.size - 1
-        while i < one.size and j >= 0 and not found[k]:
-            total = one[i] + two[j]
-            if abs(total) <= rounding and abs(one[i]) > rounding:
-                found[k] = True
-            elif total > rounding:
-                j -= 1
-            else:
-                i += 1
-    return found
-
-
-@njit(nogil=True)
-def _sorted_sums(numbers):  # type: ignore[no-untyped-def]
-    """The sums of all choices of some of these numbers, and of none, ascending."""
-    sums = np.zeros(1)
-    for number in numbers:
-        merged = np.empty(2 * sums.size)
-        i = j = 0
-        for k in range(merged.size):
-            if j == sums.size or (i < sums.size and sums[i] <= sums[j] + number):
-                merged[k] = sums[i]
-                i += 1
-            else:
-                merged[k] = sums[j] + number
-                j += 1
-        sums = merged
-    return sums
