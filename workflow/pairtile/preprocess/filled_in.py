@@ -38,32 +38,24 @@ def are_filled_in(values: Float64Array) -> bool:
 
 
 def _longer_share(values: Float64Array) -> float:
-    """Share of the values that have more decimals than most of their size in their row, in rows and
-    columns where these are few."""
+    """Share of the values that have more decimals, and more digits in all, than is usual in their
+    row, in rows and columns where these are few: 1.234 and 12.34 both have four digits."""
     doubled = 2.0 * np.abs(values)  # duplicates that are averaged have a digit more
-    decimals = sum(~in_decimals(doubled, digits) for digits in range(MAX_DECIMALS))
+    number = sum(~in_decimals(doubled, k) for k in range(MAX_DECIMALS))
+    decimals = pd.DataFrame(np.where(np.isfinite(values), number, np.nan))
     with np.errstate(divide="ignore"):
-        sizes = np.floor(np.log10(np.abs(values)))  # 1.234 and 12.34: both have four digits
-    common = np.zeros(values.shape)
-    for size in np.unique(sizes[np.isfinite(sizes)]):
-        inside = sizes == size
-        ascending = np.sort(np.where(inside, decimals, MAX_DECIMALS), axis=1)
-        number = inside.sum(axis=1, keepdims=True)
-        middle = np.take_along_axis(ascending, number // 2, axis=1)
-        most = 2 * (inside & (decimals == middle)).sum(axis=1, keepdims=True) >= number
-        common = np.where(inside & most, middle, common)
-    known = (common > 0) & (common <= MAX_COMMON_DECIMALS)
-    longer = known & (decimals > common)
+        digits = decimals + np.floor(np.log10(np.abs(values)))
+    more = [some.gt(some.median(axis=1), axis=0) for some in (decimals, digits)]
+    few = decimals.median(axis=1) <= MAX_COMMON_DECIMALS
+    longer = (more[0] & more[1]).to_numpy() & few.to_numpy()[:, None]
     for axis in (1, 0):  # samples may have digits of their own
-        usual = 2 * longer.sum(axis, keepdims=True) <= known.sum(axis, keepdims=True)
-        usual &= 2 * known.sum(axis, keepdims=True) >= values.shape[axis]
-        known, longer = known & usual, longer & usual
+        longer = longer & (2 * longer.sum(axis, keepdims=True) <= values.shape[axis])
     if min(longer.any(axis=0).mean(), longer.any(axis=1).mean()) < 0.1:
         return 0.0
     # A limit of detection by the root of 2 is the same in many cells of a row or column.
     cells = pd.DataFrame(np.where(longer, values, np.nan))
     distinct = min(cells.nunique(axis=axis).sum() for axis in (0, 1))
-    return float(longer.sum() / known.sum()) if 3 * distinct > longer.sum() else 0.0
+    return float(longer.mean()) if 3 * distinct > longer.sum() else 0.0
 
 
 def _holds_means(values: Float64Array) -> bool:
