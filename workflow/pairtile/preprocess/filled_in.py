@@ -18,11 +18,11 @@ from pairtile.statistics.dependence import MAX_GENES, MAX_SAMPLES, evenly_spaced
 MAX_COMMON_DECIMALS = 6
 """Values that most have more decimals of are computed: no digit tells of what they were made."""
 
-MAX_VALUES, MAX_ROWS, MAX_COLUMNS = 1 << 24, 300, 200
-"""Larger tables are not searched for means; rows of which neighbours are sought, and columns."""
+MAX_VALUES, MAX_LINES = 1 << 24, 24
+"""Larger tables are not searched for means; rows, and columns, of which values are looked at."""
 
-# Nearest rows of which means are tried; fewer rows, or means, tell nothing.
-NEIGHBOURS, MIN_ROWS, MIN_MEANS = 22, 8, 3
+NEIGHBOURS, MIN_MEANS = 22, 3
+"""Nearest rows of which some may make a mean; fewer means tell nothing."""
 
 
 def are_filled_in(values: Float64Array) -> bool:
@@ -59,18 +59,17 @@ def _longer_share(values: Float64Array) -> float:
 
 
 def _holds_means(values: Float64Array) -> bool:
-    """Whether values are, to the last digit, the mean of their column in the rows that are nearest
-    to theirs, of which one may have missed the value."""
+    """Whether some values are, to the last digit, the mean of some of those that the nearest rows
+    have in their column."""
     norms = np.einsum("ij,ij->i", values, values)
     rows = np.flatnonzero(np.isfinite(norms))
-    if rows.size < MIN_ROWS:
+    if min(rows.size, len(values) - 1) < NEIGHBOURS:
         return False
-    rows = rows[evenly_spaced(rows.size, MAX_ROWS)]
+    rows = rows[evenly_spaced(rows.size, MAX_LINES)]
     distances = norms - 2.0 * values[rows] @ values.T
     distances[np.arange(rows.size), rows] = np.inf
-    nearest = np.argsort(distances, axis=1)[:, : min(NEIGHBOURS, len(values) - 1)]
-    some = values[:, evenly_spaced(values.shape[1], MAX_COLUMNS)]
-    own, near = some[rows], some[nearest]
+    some = values[:, evenly_spaced(values.shape[1], MAX_LINES)]
+    own, near = some[rows], some[np.argsort(distances, axis=1)[:, :NEIGHBOURS]]
     found = _are_means(own, near)
     # A row may be the mean of others altogether. And numbers of a unit, such as shares of a total,
     # are means of others by chance, also of those that are near another row.
@@ -79,14 +78,24 @@ def _holds_means(values: Float64Array) -> bool:
 
 
 def _are_means(own: Float64Array, near: Float64Array) -> BoolArray:
-    """Which values, (rows, columns), are means of the first few of their others, (rows, others,
-    columns), of which one may be left out."""
-    sums, rounding = near.cumsum(axis=1), 1e-15 * np.abs(near).sum(axis=1)
+    """Which values, (rows, columns), are the mean of some of their others, (rows, others, columns):
+    whether some of the differences from it add up to 0.
+
+    All sums of one half of the differences are looked for among all those of the other half
+    (Horowitz and Sahni 1974, J ACM 21:277).
+    """
+    differences = near - own[:, None]
+    chosen = np.arange(1 << NEIGHBOURS // 2)[:, None] >> np.arange(NEIGHBOURS // 2) & 1
+    one, two = (chosen @ differences[:, half::2] for half in (0, 1))
+    rounding = 3e-15 * np.abs(near).sum(axis=1)
     found = np.zeros(own.shape, dtype=bool)
-    for number in range(2, near.shape[1]):
-        means = (sums[:, [number]] - near[:, : number + 1]) / number
-        found |= (np.abs(means - own[:, None]) <= rounding[:, None]).any(axis=1)
-    found &= (near != own[:, None]).all(axis=1)  # a limit is the mean of limits
+    for row, column in np.ndindex(own.shape):
+        sums = np.sort(-two[row, :, column])
+        wanted = one[row, 1:, column]  # not of none
+        at = np.searchsorted(sums, wanted - rounding[row, column])
+        off = np.abs(sums.take(at, mode="clip") - wanted).min()
+        found[row, column] = off <= rounding[row, column]
+    found &= (differences != 0.0).all(axis=1)  # a limit is the mean of limits
     # Numbers of few digits, and logarithms of such, are often means of others.
     with np.errstate(all="ignore"):
         few = np.any([_few_digits(inverse(own)) for inverse in INVERSES.values()], axis=0)
