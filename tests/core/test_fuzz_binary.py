@@ -64,7 +64,7 @@ def table(path: Path) -> list[list[float]]:
 
 
 def frames(path: Path) -> None:
-    for block in open_series_table(str(path)).blocks(2):
+    for block in open_series_table(str(path)).blocks(2, missing=False):
         assert np.isfinite(block).all()
 
 

@@ -110,7 +110,7 @@ def genes_of(path: Path) -> None:
 
 def frames(path: Path) -> None:
     table = open_series_table(str(path))
-    blocks = list(table.blocks(2))
+    blocks = list(table.blocks(2, missing=False))
     assert sum(map(len, blocks)) == table.n_frames == len(table.used)
     assert all(block.shape[1:] == (len(table.names), 1) for block in blocks)
     assert all(np.isfinite(block).all() for block in blocks)

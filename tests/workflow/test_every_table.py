@@ -28,6 +28,7 @@ ORTHOLOGS = {"orthologs": "x.fa", "reference_species": "hsa", "species_tree": "x
 JOINED = {"mirna_expression": "x.tsv", "transcript_expression": "x.tsv", "null": {"shuffles": 100}}
 MOTION = {"topology": "x.pdb", "trajectories": ["x.xtc"], "estimator": {"kind": "gaussian"}}
 PATHS = {"paths": [["resid 1", "resid 5"]], "g_correlation_text": True, "compare": "other_motion"}
+DRIVEN = {"direction": True, "estimator": {"kind": "ksg"}}
 DOMAINS = {"domains": {"whole": "protein"}}
 ANALYSES = {
     "edges": {"method": "mutual_information", **TABLE, **STAGES_OF_TABLES, **REGULATORS},
@@ -44,6 +45,7 @@ ANALYSES = {
     },
     "motion": {"method": "trajectory_correlation", **MOTION, **PATHS, **DOMAINS},
     "other_motion": {"method": "trajectory_correlation", **MOTION},
+    "driven": {"method": "trajectory_correlation", **MOTION, **DRIVEN},
 }
 
 
