@@ -111,7 +111,7 @@ def test_the_structure_turns_in_the_colours_of_what_is_chosen(demo: Path, tmp_pa
         edges = page.ask(
             f"{titles}.map((e) => e.getBoundingClientRect()).map((r) => [r.left, r.right])"
         )
-        assert len(edges) == 13
+        assert len(edges) == 15
         assert all(left - right > 6 for (_, right), (left, _) in pairwise(edges))
 
 

@@ -221,7 +221,7 @@ class TrajectoryCorrelation(
         if self.has_halves:
             null += [(name, real) for name in HALVES]
         if self.config.direction:
-            null += [(f"{way}{name}", real) for way in WAYS for name in TRANSFER]
+            null += [(f"{way}{name}", real) for name in TRANSFER for way in WAYS]
         names = (
             ("mi_sd", "correlation_sd", "dcc_sd", "correlation_se") if self.n_replicas > 1 else ()
         )
