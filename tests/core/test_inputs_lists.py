@@ -82,7 +82,7 @@ def test_matched_regulators_and_missing_ones_make_up_the_list(
     ("regulator", "gene", "hint"),
     [
         ("AT1G7.7", "AT1G7", "version after the last point"),
-        ("x", "y", "does its orientation fit?"),
+        ("x", "y", "with samples in rows: orientation: samples_in_rows"),
         ("TP53", "ENSG00000141510", "names: FILE"),
         ("ENSG00000141510", "TP53", "names: FILE"),
         ("7157", "TP53", "names: FILE"),

@@ -110,7 +110,7 @@ def none_found(
 ) -> InputError:
     """The refusal of a list of which no name is that of a gene, with the kinds of both."""
     of_list, of_table = kind_of_names(listed), kind_of_names(genes)
-    expected = f"{kind} named as in the table (does its orientation fit?)"
+    expected = f"{kind} named as in the table (with samples in rows: orientation: samples_in_rows)"
     hint = hint_of_names(listed, genes)
     if of_list != of_table and kind != "identifiers" and not hint:
         expected += (
