@@ -74,7 +74,6 @@ OTHER_NAMES = {
     **dict.fromkeys(("threads", "cores", "n_jobs"), "--cores, in the command"),
     **dict.fromkeys(("output", "outdir", "out"), "results, beside analyses"),
     **dict.fromkeys(("gpu", "device"), "backend, beside analyses"),
-    **{key: f"{key}, beside analyses" for key in ("results", "seed", "backend")},
 }
 """What other programs call a key -> where it is here."""
 
@@ -184,7 +183,8 @@ def _known_keys(path: Path, raw: object, root: type[ConfigModel]) -> str:
     if section is None or section.model is None:
         return "no more keys here"
     keys = section.model.model_fields
-    other = OTHER_NAMES.get(str(unknown).lower(), "")
+    outside = f"{unknown}, beside analyses" if unknown in root.model_fields else ""
+    other = OTHER_NAMES.get(str(unknown).lower(), outside)
     if other.partition(".")[0] in keys or " " in other:
         return f"{join_list(list(keys))} (did you mean {other}?)"
     for key, field in keys.items():

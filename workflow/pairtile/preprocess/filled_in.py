@@ -97,9 +97,7 @@ def _are_means(own: Float64Array, near: Float64Array) -> BoolArray:
         found[row, column] = off <= rounding[row, column]
     found &= (differences != 0.0).all(axis=1)  # a limit is the mean of limits
     # Numbers of few digits, and logarithms of such, are often means of others.
-    with np.errstate(all="ignore"):
-        few = np.any([_few_digits(inverse(own)) for inverse in INVERSES.values()], axis=0)
-    return np.asarray(found & ~few & (own != own.astype(np.float32)))
+    return np.asarray(found & ~_few_digits(own) & (own != own.astype(np.float32)))
 
 
 def _few_digits(values: Float64Array) -> BoolArray:
