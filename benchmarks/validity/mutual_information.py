@@ -76,6 +76,14 @@ def several_batches(draw: np.random.Generator) -> Simulated:
     return draw.standard_normal((GENES, 80)) + shift[:, batch], {"batch": batch}
 
 
+def failed_alike(draw: np.random.Generator, samples: int, failed: int) -> Floats:
+    """A few samples, at random places, lost two thirds of the genes by amounts of their own."""
+    lost = draw.gamma(2.0, 1.5, (GENES, 1)) * (draw.random((GENES, 1)) < 2 / 3)
+    values = draw.standard_normal((GENES, samples))
+    values[:, draw.permutation(samples)[:failed]] -= lost
+    return values
+
+
 def eight_batches(draw: np.random.Generator) -> Simulated:
     """Eight batches of 12 samples in random order, 1.5 SD apart at random."""
     batch = draw.permutation(np.repeat(np.arange(8), 12))
@@ -474,6 +482,15 @@ def makers() -> dict[str, tuple[Callable[[np.random.Generator], Floats], str]]:
             lambda draw: draw.permutation(measured_thrice(draw), axis=1),
             "near_copies",
         ),
+        **{
+            f"{failed} of {samples} samples failed alike": (
+                lambda draw, failed=failed, samples=samples: failed_alike(  # type: ignore[misc]
+                    draw, samples, failed
+                ),
+                "few_samples_apart",
+            )
+            for failed, samples in ((2, 40), (3, 60), (5, 200))
+        },
         "AR(1), phi 0.8": (lambda draw: autoregressive(draw, 100, 0.8), "order_kept"),
         **{
             f"AR(1), phi {phi}, columns in random order": (

@@ -322,5 +322,17 @@ def test_a_few_samples_that_failed_are_named() -> None:
     found = {m.code: m for m in prepare_expression(values + 20).messages}
     assert "7, 21, 40, 57, 80, 81" in found["few_samples_apart"]
     assert "copied_samples" not in found
+    values = unrelated(6)
     values[:, :50] += 3.0 * np.random.default_rng(8).normal(size=(GENES, 1))  # half are no few
     assert "few_samples_apart" not in codes(prepare_expression(values + 20).messages)
+
+
+def test_two_of_many_samples_that_failed_are_not_called_copies_nor_copies_failed() -> None:
+    random = np.random.default_rng(9)
+    values = random.normal(size=(150, 100))
+    values[:, 40] = values[:, 9] + 0.2 * random.normal(size=150)
+    values[:, [7, 81]] -= random.gamma(2.0, 1.5, (150, 1)) * (random.random((150, 1)) < 2 / 3)
+    found = {m.code: m for m in prepare_expression(values + 20).messages}
+    assert found["few_samples_apart"].startswith("2 samples are unlike all others in most genes: 7")
+    assert "9 = 40" in found["copied_samples"]
+    assert "81" not in found["copied_samples"]

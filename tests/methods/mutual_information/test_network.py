@@ -115,9 +115,19 @@ def test_fdr_is_that_of_the_network_behind_dpi_and_quota(keep, most, many):
         ({"score": STRONG}, lambda p, bits: bits >= STRONG),
         ({"top_edges": 17}, lambda p, bits: bits >= np.sort(bits)[-17]),
         ({"fdr": 0.05, "top_edges": 9}, lambda p, bits: bits >= np.sort(bits)[-9]),
+        ({"fdr": 0.05, "top_edges": 700}, lambda p, bits: false_discovery_control(p) <= 0.05),
         ("all", lambda p, bits: p <= 1.0),
     ],
-    ids=["p_value", "fdr", "score", "strong_score", "top_edges", "fdr_top_edges", "all"],
+    ids=[
+        "p_value",
+        "fdr",
+        "score",
+        "strong_score",
+        "top_edges",
+        "fdr_top_edges",
+        "fdr_many",
+        "all",
+    ],
 )
 def test_pairs_are_kept_as_asked(keep, kept):
     pairs, null = example()
@@ -146,6 +156,20 @@ def test_mi_and_clr_without_regulators_list_each_pair_once_and_target_z_twice():
         assert network.counts["edges"] == times * pairs.i.size
         assert network.directed is directed
         assert (score in network.edges.columns) is (score != "mi")
+
+
+@pytest.mark.parametrize("score", ["clr", "target_z"])
+def test_scores_do_not_depend_on_which_gene_of_a_pair_comes_first(score):
+    pairs, null = example()
+    swapped = Pairs(pairs.j, pairs.i, pairs.mi_bits, pairs.n_samples)
+    found = []
+    for some in (pairs, swapped):
+        moments = naive_moments(some.i, some.j, some.mi_bits, GENES)
+        edges = built(some, null, "all", score=score, moments=moments).edges
+        if score == "clr":  # each pair once, in the order of its own
+            edges[["source", "target"]] = np.sort(edges[["source", "target"]], axis=1)
+        found.append(edges.set_index(["source", "target"])[score].sort_index())
+    pd.testing.assert_series_equal(*found)
 
 
 @pytest.mark.parametrize("score", ["mi", "clr", "target_z"])

@@ -27,7 +27,7 @@ from pairtile.methods.trajectory_correlation.network import (
     community_agreement,
     half_networks,
 )
-from pairtile.methods.trajectory_correlation.pair_scores import MotionScores
+from pairtile.methods.trajectory_correlation.pair_scores import MotionScores, p_value
 from pairtile.methods.trajectory_correlation.score import HALF_SURROGATES
 from pairtile.methods.trajectory_correlation.state import halves_of, replica_weights, shifts_of
 from scipy.stats import f as fisher
@@ -145,6 +145,15 @@ def test_slow_motions_read_what_they_share(frames: int, raw: float) -> None:
     partners = pairs[(pairs["j"] == pairs["i"] + 1) & (pairs["i"] % 2 == 0)]
     assert len(partners) == 20
     assert abs(partners["correlation_centred"].mean() - 0.6) <= 0.08
+
+
+@pytest.mark.parametrize("number", [2, 5, 20])
+def test_p_values_of_a_normal_value_among_normal_surrogates_are_uniform(number: int) -> None:
+    drawn = np.random.default_rng(number).normal(3.0, 2.0, (number + 1, 100_000))
+    mean, spread = drawn[1:].mean(axis=0), drawn[1:].std(axis=0, ddof=1)
+    p = p_value(drawn[0], mean, spread, number)
+    for level in (0.01, 0.05, 0.5):  # within four standard deviations
+        assert abs((p <= level).mean() - level) < 4 * np.sqrt(level * (1 - level) / p.size)
 
 
 def test_surrogates_are_drawn_by_the_seed_and_the_replica() -> None:

@@ -21,7 +21,7 @@ from pairtile.io.names import join_first
 from pairtile.preprocess.quality import SampleQuality
 from pairtile.preprocess.samples import NEAR_COPIES_SHARE, SampleDesign, parts_of, term_of
 from pairtile.runtime.threads import one_blas_thread
-from pairtile.statistics.dependence import evenly_spaced, groups_of, near_copies_of
+from pairtile.statistics.dependence import evenly_spaced, leading, near_copies_of
 from pairtile.statistics.hidden_factors import normal_scores
 from pairtile.statistics.sample_effects import (
     Left,
@@ -44,8 +44,9 @@ COPY_CORRELATION, MIN_COMPARED, SAME_NUMBERS = 0.7, 20, 0.95
 """Least correlation of samples that are named as copies; genes of which fewer may agree by
 chance, where they have few levels; least correlation of a column of totals with these."""
 
-MAX_APART = 0.15
-"""Of the samples: a group of more is no accident of a few."""
+MAX_APART, MIN_BETWEEN = 0.15, 0.6
+"""Of the samples: a group of more is no accident of a few; of a component's variance (of samples of
+unrelated genes at most about 0.55)."""
 
 # Swaps are looked for among at most so many labels, of so many samples each; where more than this
 # share of the samples is closer to others, labels do not go with the values at all.
@@ -255,15 +256,25 @@ def _few_apart(
     rows: NDArray[np.float64], known: NDArray[np.float64], names: Sequence[str]
 ) -> tuple[list[Message], NDArray[np.float64]]:
     """A few samples that most genes set apart from all others, as those that failed; and which they
-    are, (samples, 0 or 1)."""
+    are, (samples, 0 or 1). Their means are a standard deviation away in half of the genes: the mean
+    of copies is not, nor is that of samples that have a module of their own. And they are alike,
+    by their mean correlation: noisy ones are not."""
     rest = rows - (rows @ known) @ known.T
-    groups = groups_of(rest.T @ rest)
-    few = np.flatnonzero(groups == np.bincount(groups).argmin()).tolist()
-    if len(few) > MAX_APART * len(names):
-        return [], np.empty((len(names), 0))
-    listed = join_first([names[k] for k in few], 20)
-    member = np.isin(np.arange(len(names)), few)[:, None].astype(np.float64)
-    return [message("few_samples_apart", n=len(few), names=listed)], member
+    n = len(names)
+    _, components = leading(rest.T @ rest, min(4, n - 1))
+    count = np.arange(2, max(2, int(MAX_APART * n)) + 1)
+    for component in np.hstack([components, -components]).T:
+        # How much of the component lies between the samples at its end and all others.
+        order = np.argsort(component)
+        between = np.cumsum(component[order])[count - 1] ** 2 * (1 / count + 1 / (n - count))
+        few = np.sort(order[: count[between.argmax()]])
+        mean, square = rest[:, few].mean(axis=1), np.square(rest[:, few]).mean()
+        alike = (len(few) * np.square(mean).mean() / square - 1) / (len(few) - 1)
+        if between.max() >= MIN_BETWEEN and np.median(np.abs(mean)) >= 1.0 and alike >= 0.5:
+            listed = join_first([names[k] for k in few], 20)
+            member = np.isin(np.arange(n), few)[:, None].astype(np.float64)
+            return [message("few_samples_apart", n=len(few), names=listed)], member
+    return [], np.empty((n, 0))
 
 
 def _copies(

@@ -136,7 +136,7 @@ def principal_components(values: Float64Array, number: int = 2) -> Components:
     total = float(np.trace(gram))
     if total <= 0.0:
         return Components(samples, np.zeros((samples.size, number)), np.zeros(number))
-    sizes, vectors = _leading(gram, number)
+    sizes, vectors = leading(gram, number)
     sizes = np.maximum(sizes, 0.0)
     largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(number)]
     return Components(samples, vectors * np.sign(largest) * np.sqrt(sizes), sizes / total)
@@ -271,7 +271,7 @@ def groups_of(gram: Float64Array) -> Int64Array:
     found, most = np.zeros(n, dtype=np.int64), 0.85
     if n < 8 or total <= 0.0:
         return found
-    sizes, vectors = _leading(gram, min(4, n - 1))  # of five groups at most
+    sizes, vectors = leading(gram, min(4, n - 1))  # of five groups at most
     scores = vectors * np.sqrt(np.maximum(sizes, 0.0))
     scores -= scores.mean(axis=0)
     for number in range(2, scores.shape[1] + 2):
@@ -292,7 +292,7 @@ def groups_of(gram: Float64Array) -> Int64Array:
     return found
 
 
-def _leading(gram: Float64Array, number: int) -> tuple[Float64Array, Float64Array]:
+def leading(gram: Float64Array, number: int) -> tuple[Float64Array, Float64Array]:
     """The largest eigenvalues, falling, and their vectors as columns."""
     from scipy.sparse.linalg import eigsh  # half a second, which every job would wait for
 
