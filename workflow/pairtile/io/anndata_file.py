@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.declare.messages import messages_of
-from pairtile.engine.large_table import count, empty_table
-from pairtile.engine.state import release
+from pairtile.engine.large_table import count, empty_table, releasing
 from pairtile.errors import InputError
 from pairtile.io.annotations import AnnotationTable
 from pairtile.io.binary_table import sound
@@ -317,11 +316,10 @@ def _turned(
     n_cells, n_genes = stored.shape
     values = empty_table((n_genes if genes is None else genes.size, cells.size), scratch)
     step = max(1, _BLOCK_BYTES // (8 * max(1, n_genes)))
-    for begin in range(0, n_cells, step):
+    for begin in releasing(range(0, n_cells, step), values):
         first, last = np.searchsorted(cells, [begin, begin + step])
         block = stored[begin : begin + step][cells[first:last] - begin]
         values[:, first:last] = (block if genes is None else block[:, genes]).T
-        release(values)
     return values
 
 

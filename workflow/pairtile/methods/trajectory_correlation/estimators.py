@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma
 
 from pairtile.arrays import BoolArray
-from pairtile.engine.state import release
+from pairtile.engine.large_table import releasing
 from pairtile.gpu.device import Device, DeviceArray
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
 from pairtile.methods.trajectory_correlation.kernels.cyclic_bspline import (
@@ -143,11 +143,7 @@ def generalized_correlation(mi_nats: ArrayLike, d: int) -> NDArray[np.float64]:
 
 
 def _has_missing(series: NDArray[np.floating]) -> bool:
-    for values in series:
-        if np.isnan(values).any():
-            return True
-        release(series)
-    return False
+    return any(np.isnan(values).any() for values in releasing(series, series))
 
 
 # --- Gaussian, DCC --------------------------------------------------------------------------------
