@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.declare.messages import messages_of
-from pairtile.engine.large_table import count, empty_table, releasing
+from pairtile.engine.large_table import empty_table, releasing
 from pairtile.errors import InputError
 from pairtile.io.annotations import AnnotationTable
 from pairtile.io.binary_table import sound
@@ -29,8 +29,8 @@ from pairtile.io.cells import (
     sample_of_cells,
 )
 from pairtile.io.matrix_market import GENE_EXPRESSION, expressed_features, gene_names
-from pairtile.io.sparse_rows import SparseRows, Values, as_native_type, put_by_gene, stored_values
-from pairtile.io.table import Table, check_names
+from pairtile.io.sparse_rows import SparseRows, Values, as_native_type, put_by_gene
+from pairtile.io.table import Table, check_names, missing_cells
 from pairtile.io.text_file import check_file, check_unpacked_size
 
 if TYPE_CHECKING:
@@ -119,10 +119,8 @@ def read_h5ad(
             _index(path, frame), columns, partial(_texts, path, frame)
         )
     cells = [cells[k] for k in chosen]
-    n_missing = count(np.isnan, stored_values(values))
-    if n_missing:
-        notes.append(message("cells_missing", n=n_missing, cells=len(found.genes) * len(cells)))
-    return Table(values, found.genes, cells, [*notes, *said], symbols, accessions)
+    notes += [*missing_cells(values), *said]
+    return Table(values, found.genes, cells, notes, symbols, accessions)
 
 
 def read_obs(
