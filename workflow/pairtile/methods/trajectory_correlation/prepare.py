@@ -143,8 +143,7 @@ class _Preparation:
                     last = values[-1:]
                 progress.advance(len(block))
         if self.config.unwrap:
-            self.messages.append(message("unwrapped"))
-            say_done(self.messages[-1])
+            self.messages.append(say_done(message("unwrapped")))
         prepared = writer.finish(variables.dropped)
         self._describe(prepared, broken)
         return prepared
@@ -255,8 +254,8 @@ class _Preparation:
                         n_frames += len(block)
                 reference = centred(total / n_frames)
             where = f"the average structure, found in {AVERAGE_PASSES} rounds from {where}"
-        self.messages.append(message("superposed", atoms=self.fit.size, where=where))
-        say_done(self.messages[-1])
+        said = message("superposed", atoms=self.fit.size, where=where)
+        self.messages.append(say_done(said))
         return reference
 
     # --- reading -----------------------------------------------------------------------------
