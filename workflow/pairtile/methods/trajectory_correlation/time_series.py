@@ -25,9 +25,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from pairtile.arrays import BoolArray, Float64Array, Int64Array
+from pairtile.arrays import BoolArray, Float64Array, FloatingArray, Int64Array
 from pairtile.declare.messages import messages_of
 from pairtile.engine.estimator import PreparedInput
 from pairtile.engine.large_table import releasing, row_blocks
@@ -297,7 +296,7 @@ class Moments(NamedTuple):
     constant: BoolArray
 
 
-def moments_of(series: NDArray[np.floating], offsets: Int64Array, cyclic: bool) -> Moments:
+def moments_of(series: FloatingArray, offsets: Int64Array, cyclic: bool) -> Moments:
     """Moments of series (variables, dimensions, frames), some variables at a time; NaN is a value
     that is missing, but of angles (``cyclic``) none is."""
     shape = (len(offsets) - 1, *series.shape[:2])
