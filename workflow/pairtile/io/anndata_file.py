@@ -331,9 +331,8 @@ def _genes_in_rows(stored: Stored, shape: tuple[int, ...], by_gene: bool) -> csr
     n_lines, n_places = (n_genes, n_cells) if by_gene else (n_cells, n_genes)
     sizes = np.diff(starts)
     found = f"{starts.size - 1} lines of {indices.size} places and {data.size} values"
-    if starts.size != n_lines + 1 or starts[0] or starts[-1] != data.size:
-        raise ValueError(found)
-    if data.shape != indices.shape or (sizes < 0).any():
+    unfit = starts.size != n_lines + 1 or starts[0] or starts[-1] != data.size
+    if unfit or data.shape != indices.shape or (sizes < 0).any():
         raise ValueError(found)
     blocks = [slice(k, k + _ENTRIES) for k in range(0, data.size, _ENTRIES)]
     gene_sizes = np.zeros(n_genes, dtype=np.int64)
@@ -376,8 +375,6 @@ def read_10x_h5(path: str | PathLike[str]) -> Table:
     Genes are named as in a 10x folder. Features of other types than gene expression are left out
     and counted. Raises InputError for other content.
     """
-    from scipy import sparse
-
     with _open(path, "Cell Ranger's .h5") as file:
         groups = [name for name in file if hasattr(file[name], "keys") and "barcodes" in file[name]]
         if len(groups) != 1:
@@ -397,7 +394,7 @@ def read_10x_h5(path: str | PathLike[str]) -> Table:
         shape = (len(barcodes), len(identifiers))
         if tuple(group["shape"][:]) != shape[::-1]:
             raise ValueError(f"shape {tuple(group['shape'][:])} of {shape[1]} x {shape[0]}")
-        values = SparseRows(sparse.csr_array(_genes_in_rows(group, shape, by_gene=False)))
+        values = SparseRows(_genes_in_rows(group, shape, by_gene=False))
     return expressed_features(values, identifiers, symbols, kinds, barcodes, "features")
 
 

@@ -47,8 +47,8 @@ class Table:
 def missing_cells(values: Values) -> list[Message]:
     """A note of how many values are missing, where some are."""
     n_missing = count(np.isnan, stored_values(values))
-    shape = values.shape
-    return [message("cells_missing", n=n_missing, cells=shape[0] * shape[1])] if n_missing else []
+    cells = int(np.prod(values.shape))
+    return [message("cells_missing", n=n_missing, cells=cells)] if n_missing else []
 
 
 @dataclass(frozen=True)

@@ -623,5 +623,4 @@ def read_rows(path: str | PathLike[str], layout: Layout, scratch: Path | None = 
         for name, symbol in zip(names, symbols, strict=bool(symbols))
         if symbol not in MISSING
     }
-    notes = [*layout.notes, *missing_cells(values)]
-    return Table(values, names, layout.columns, notes, named)
+    return Table(values, names, layout.columns, [*layout.notes, *missing_cells(values)], named)

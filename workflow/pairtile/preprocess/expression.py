@@ -283,8 +283,7 @@ def prepare_expression(
     else:
         out = values[: kept.size] if in_place else empty_table((kept.size, n_samples), scratch)
         begin = 0
-        again = in_threads(cleaned, blocks_of(kept, n_samples))
-        for block, _ in releasing(again, values, out):
+        for block, _ in releasing(in_threads(cleaned, blocks_of(kept, n_samples)), values, out):
             out[begin : begin + len(block)] = block  # never beyond what is read
             begin += len(block)
     say_done(message("genes_chosen", n=kept.size, genes=n_genes))
@@ -658,7 +657,6 @@ def _left(expression: Expression, chosen: Preprocess, cleaning: CleaningLog) -> 
 
 def _warn_of_samples(values: np.ndarray, expression: Expression, cleaning: CleaningLog) -> None:
     missing = np.ones(values.shape[1], dtype=bool)
-
     blocks = row_blocks(values.shape)
     parts = in_threads(lambda rows: np.isnan(values[rows]).all(axis=0), blocks)
     for found in releasing(parts, values):

@@ -351,10 +351,11 @@ def take_samples(
 ) -> Expression:
     """Some samples of a table, in the order of ``columns``."""
     values = expression.values
-    if isinstance(values, SparseRows):
-        taken: Values = values.take_columns(columns)
-    else:
-        taken = take_columns(values, columns, scratch)
+    taken: Values = (
+        values.take_columns(columns)
+        if isinstance(values, SparseRows)
+        else take_columns(values, columns, scratch)
+    )
     return replace(expression, values=taken, samples=[expression.samples[k] for k in columns])
 
 
