@@ -62,7 +62,9 @@ class MotionPairs:
             value, only for ``kind: bspline``.
         """
         # Only these settings let missing values come so far; others need not read all series.
-        self.has_missing = settings.allows_missing and _has_missing(series)
+        self.has_missing = settings.allows_missing and any(
+            np.isnan(values).any() for values in releasing(series, series)
+        )
         self.series = series
         self.settings = settings
         self.device = device
@@ -140,10 +142,6 @@ def generalized_correlation(mi_nats: ArrayLike, d: int) -> NDArray[np.float64]:
     """
     mi = np.maximum(np.asarray(mi_nats, dtype=np.float64), 0.0)
     return np.asarray(np.sqrt(-np.expm1(-2.0 * mi / d)))
-
-
-def _has_missing(series: NDArray[np.floating]) -> bool:
-    return any(np.isnan(values).any() for values in releasing(series, series))
 
 
 # --- Gaussian, DCC --------------------------------------------------------------------------------

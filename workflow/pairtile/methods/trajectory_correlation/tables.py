@@ -35,7 +35,6 @@ from pairtile.methods.trajectory_correlation.matrices import (
     residue_sums,
     write_g_correlation_text,
     write_matrices,
-    write_table,
 )
 from pairtile.methods.trajectory_correlation.network import (
     CENTRALITIES,
@@ -60,7 +59,7 @@ from pairtile.methods.trajectory_correlation.structures import (
     write_script,
     write_structure_pdb,
 )
-from pairtile.runtime.files import write_parquet
+from pairtile.runtime.files import write_parquet, write_tsv
 
 message = messages_of(__package__)
 
@@ -81,7 +80,7 @@ def write_trajectory_tables(
     also: dict[str, Callable[[], AnyArray]] = {}
     if "frames.tsv" in config.result_tables():
         frames, shares = frames_table(opened.state)
-        write_table(folder / "frames.tsv", frames)
+        write_tsv(folder / "frames.tsv", frames)
         also["component_shares"] = lambda: shares
     if config.pairs == "all":
         _write_matrices(opened, merged, pairs, items, folder, also)
@@ -96,7 +95,7 @@ def write_trajectory_tables(
         )
         write_parquet(folder / "directions.parquet", directed, __package__)
         significant = directed[directed["q_value"] <= LEVEL]
-        write_table(folder / "directed_network.tsv", significant)
+        write_tsv(folder / "directed_network.tsv", significant)
         written.counts["directed_edges"] = len(significant)
     if config.g_correlation_text:
         write_g_correlation_text(
@@ -132,19 +131,19 @@ def write_trajectory_tables(
     table = residue_table(items, whole, communities, centralities, means)
     for name, end in {"te_out": "source", "te_in": "target"}.items() if config.direction else ():
         table[name] = table["name"].map(directed.groupby(end)["te_share"].mean())
-    write_table(folder / "residues.tsv", table)
+    write_tsv(folder / "residues.tsv", table)
     if config.domains or communities:
         groups = {
             **({"domain": table["domain"].to_numpy(dtype=object)} if config.domains else {}),
             **{f"community_{name}": found for name, found in communities.items()},
         }
-        write_table(folder / "domains.tsv", group_table(groups, network, merged, config.score))
+        write_tsv(folder / "domains.tsv", group_table(groups, network, merged, config.score))
     if communities:
         agreement = {
             method: float((merged.scores or {}).get(f"community_agreement_{method}", np.nan))
             for method in communities
         }
-        write_table(
+        write_tsv(
             folder / "communities.tsv", community_table(items, network, communities, agreement)
         )
     first_paths: list[ResiduePath] = []
@@ -152,7 +151,7 @@ def write_trajectory_tables(
         ends = path_ends(items, config.paths)
         wanted = config.suboptimal_paths
         paths = [shortest_paths(network, start, end, wanted) for start, end in ends]
-        write_table(folder / "paths.tsv", path_table(items, network, ends, paths))
+        write_tsv(folder / "paths.tsv", path_table(items, network, ends, paths))
         written.counts["paths_found"] = sum(map(len, paths))
         first_paths = [found[0] for found in paths if found]
         for (source, target), between in zip(config.paths, paths, strict=True):
