@@ -13,15 +13,15 @@ PACKAGE = ROOT / "workflow/pairtile"
 
 # Statements of Python that the package, its core and each method may have: these numbers only ever
 # go down. Write the new one when there are fewer.
-MAX_PACKAGE = 44945
+MAX_PACKAGE = 44830
 CORE = ("engine", "declare", "config", "io", "preprocess", "report", "steps", "runtime", "api")
-MAX_CORE = 13363
+MAX_CORE = 13304
 MAX_OF_METHODS = {  # without their kernels
-    "mirna_targets": 4859,
+    "mirna_targets": 4856,
     "multimodal_correlation": 3767,
     "mutual_information": 2652,
     "predictor_pairs": 2852,
-    "trajectory_correlation": 5277,
+    "trajectory_correlation": 5244,
 }
 
 PAID = "take as many away in the same part as a change adds (CONTRIBUTING.md, The house)"

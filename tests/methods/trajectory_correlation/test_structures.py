@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from pairtile.errors import InputError
-from pairtile.methods.trajectory_correlation.matrices import write_table
 from pairtile.methods.trajectory_correlation.network import (
     ResidueNetwork,
     path_ends,
@@ -33,6 +32,7 @@ from pairtile.methods.trajectory_correlation.tables import (
     path_table,
     residue_table,
 )
+from pairtile.runtime.files import write_tsv
 
 
 def structure(chains: tuple[str, ...] = ("A", "A", "PROB")) -> np.ndarray:
@@ -352,7 +352,7 @@ def test_tables_tell_residues_communities_and_paths(tmp_path):
     assert paths["path"].tolist() == ["A:LYS10 A:LYS11 A:LYS12", "A:LYS10 A:LYS12", ""]
     np.testing.assert_allclose(paths["length"], [-np.log(0.72), -np.log(0.5), np.nan])
     np.testing.assert_allclose(paths["weakest_correlation"], [0.8, 0.5, np.nan])
-    write_table(tmp_path / "paths.tsv", paths)
+    write_tsv(tmp_path / "paths.tsv", paths)
     lines = (tmp_path / "paths.tsv").read_text().splitlines()
     assert lines[0].split("\t")[:4] == ["source", "target", "rank", "length"]
     assert lines[3] == "A:LYS10\tA:LYS14" + 6 * "\t"
@@ -364,7 +364,7 @@ def test_tables_of_an_empty_network_have_their_columns(tmp_path):
     assert residue_table(items(), empty, found)["degree"].tolist() == [0, 0, 0]
     communities = community_table(items(), empty, found)
     assert len(communities) == 0
-    write_table(tmp_path / "communities.tsv", communities)
+    write_tsv(tmp_path / "communities.tsv", communities)
     assert (tmp_path / "communities.tsv").read_text().split("\t")[0] == "method"
     assert path_table(items(), empty, [], []).columns[0] == "source"
 

@@ -15,7 +15,7 @@ from matplotlib.patches import Rectangle, StepPatch
 from pairtile.errors import InputError
 from pairtile.report.results import read_results
 from pairtile.report.style import ShownFigure, styled
-from pairtile.runtime.files import atomic_path
+from pairtile.runtime.files import atomic_path, write_tsv
 
 
 def figure(
@@ -47,8 +47,7 @@ def figure(
     table = out.with_suffix(".tsv")
     with styled(), atomic_path(out) as temporary:
         drawn.savefig(temporary, dpi=300, format=out.suffix[1:])
-    with atomic_path(table) as temporary:
-        numbers_of(drawn).to_csv(temporary, sep="\t", index=False, lineterminator="\n")
+    write_tsv(table, numbers_of(drawn))
     return table
 
 

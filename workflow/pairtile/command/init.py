@@ -8,7 +8,7 @@ from pairtile.command.workflow_folder import workflow_folder
 from pairtile.config.root import models
 from pairtile.errors import ConfigError
 from pairtile.method import get_method
-from pairtile.runtime.files import atomic_path
+from pairtile.runtime.files import write_text
 
 
 def init(method: str | None, out: Path | None = None, force: bool = False) -> str:
@@ -31,8 +31,7 @@ def init(method: str | None, out: Path | None = None, force: bool = False) -> st
         return text
     if out.exists() and not force:
         raise ConfigError(f"{out}: is there already; --force writes over it")
-    with atomic_path(out) as temporary:
-        temporary.write_text(text.replace("THIS_FILE", str(out)), encoding="utf-8")
+    write_text(out, text.replace("THIS_FILE", str(out)))
     return f"wrote {out}: fill in what is marked (*), then: pairtile check {out}\n"
 
 

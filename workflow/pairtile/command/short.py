@@ -12,7 +12,7 @@ from pairtile.command.run import run
 from pairtile.command.workflow_folder import workflow_folder
 from pairtile.config.root import models
 from pairtile.errors import ConfigError
-from pairtile.runtime.files import atomic_path
+from pairtile.runtime.files import write_text
 
 
 def demo(arguments: Sequence[str] = (), only_files: bool = False) -> int:
@@ -66,9 +66,7 @@ def network(
     text = yaml.safe_dump(content, sort_keys=False)
     config = out / "config.yaml"
     if not config.exists():
-        out.mkdir(parents=True, exist_ok=True)
-        with atomic_path(config) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+        write_text(config, text)
     elif config.read_text(encoding="utf-8") != text:
         raise ConfigError(
             f"{config}: is of other settings; choose another --out, or: pairtile run {config}"

@@ -18,9 +18,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
-from pairtile.arrays import Float64Array
+from pairtile.arrays import Float64Array, IntegerArray
 from pairtile.config.downstream import DifferentialConfig
 from pairtile.config.preprocess import TableAnalysis
 from pairtile.declare.columns import arrow_schema, with_metadata
@@ -71,7 +70,7 @@ class LabelledSamples:
     labels: Sequence[str]
     exchangeable: Exchangeable
     counts: Counts | None = None
-    regulators: NDArray[np.integer] | None = None
+    regulators: IntegerArray | None = None
     given_up: int = 0
 
 

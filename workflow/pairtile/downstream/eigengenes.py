@@ -7,11 +7,10 @@ right singular vector of its standardised genes, of length 1, with the sign of t
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.special import stdtr
 
-from pairtile.arrays import Float64Array, Int32Array
+from pairtile.arrays import Float64Array, Int32Array, IntegerArray
 
 
 def standardise(values: Float64Array) -> Float64Array:
@@ -29,7 +28,7 @@ def standardise(values: Float64Array) -> Float64Array:
     return np.where(spread > 1e-12 * scale, x / np.where(spread > 0, spread, 1.0), 0.0)
 
 
-def within_batches(rows: Float64Array, codes: NDArray[np.integer]) -> Float64Array:
+def within_batches(rows: Float64Array, codes: IntegerArray) -> Float64Array:
     """Rows (any, samples), NaN where missing, less the mean of each batch; codes : (samples,)."""
     found = rows.copy()
     for code in np.unique(codes):

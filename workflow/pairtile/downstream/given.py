@@ -31,7 +31,7 @@ from pairtile.preprocess.sample_arrays import SampleArrays
 from pairtile.preprocess.samples import read_arranged
 from pairtile.preprocess.two_tables import read_two_tables
 from pairtile.preprocess.value_kind import whole_counts
-from pairtile.runtime.files import atomic_path
+from pairtile.runtime.files import write_tsv
 from pairtile.statistics.counting_noise import name_keys
 
 GENE_COLUMNS = ("source", "target", "gene", "regulator", "hub")
@@ -224,5 +224,4 @@ class Given:
         """Write a table with a header and tabs, whole or not at all."""
         if named := [column for column in GENE_COLUMNS if column in table]:
             table = add_symbols(table, self.items, named)
-        with atomic_path(self.folder / name) as temporary:
-            table.to_csv(temporary, sep="\t", index=False, lineterminator="\n")
+        write_tsv(self.folder / name, table)

@@ -24,10 +24,16 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import stats
 
-from pairtile.arrays import BoolArray, Float32Array, Float64Array, Int32Array, Int64Array
+from pairtile.arrays import (
+    BoolArray,
+    Float32Array,
+    Float64Array,
+    Int32Array,
+    Int64Array,
+    IntegerArray,
+)
 from pairtile.downstream.group_scores import (
     MIN_SAMPLES,
     SCORERS,
@@ -132,7 +138,7 @@ class GroupComparison:
         device: Device,
         *,
         exchangeable: Exchangeable | None = None,
-        regulators: NDArray[np.integer] | None = None,
+        regulators: IntegerArray | None = None,
         given_up: int = 0,
         draws: int | None = None,
     ) -> None:

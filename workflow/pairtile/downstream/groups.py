@@ -12,9 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from pairtile.arrays import Int64Array
+from pairtile.arrays import AnyArray, Float64Array, Int32Array, Int64Array
 from pairtile.config.downstream import GROUP_TABLES
 from pairtile.config.preprocess import TableAnalysis
 from pairtile.declare.messages import Message, messages_of
@@ -45,7 +44,7 @@ class Group:
     label: str
     network: pd.DataFrame
     items: pd.DataFrame
-    values: Mapping[str, NDArray[np.generic]]
+    values: Mapping[str, AnyArray]
 
     @classmethod
     def read(cls, folder: Path, label: str) -> Group:
@@ -160,8 +159,8 @@ def _differences(
 
 
 def _equal_noise(
-    groups: list[Group], genes: pd.Index[str], values: NDArray[np.float64], codes: NDArray[np.int32]
-) -> tuple[NDArray[np.float64], list[Message]]:
+    groups: list[Group], genes: pd.Index[str], values: Float64Array, codes: Int32Array
+) -> tuple[Float64Array, list[Message]]:
     """The values with as much counting noise in each group, where all were made from counts."""
     found = [Counts.of_state(group.values) for group in groups]
     known = [counts for counts in found if counts is not None]

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import f as f_distribution
 from scipy.stats import sem, t
 
-from pairtile.arrays import Float64Array, Int32Array, Int64Array
+from pairtile.arrays import Float64Array, Int32Array, Int64Array, IntegerArray
 from pairtile.io.annotations import Condition
 
 _TOLERANCE = 1e-9
@@ -78,7 +77,7 @@ def label_test(
     return LabelTest(effect, p, values.shape[1], of_blocks)
 
 
-def indicators(codes: NDArray[np.integer]) -> Float64Array:
+def indicators(codes: IntegerArray) -> Float64Array:
     """float64 (samples, codes): 1 where a sample has a code, from 0."""
     return (codes[:, None] == np.arange(codes.max(initial=0) + 1)).astype(np.float64)
 
@@ -103,12 +102,12 @@ def label_means(profiles: Float64Array, condition: Condition) -> list[str]:
     return found
 
 
-def _means(columns: Float64Array, block: NDArray[np.integer]) -> Float64Array:
+def _means(columns: Float64Array, block: IntegerArray) -> Float64Array:
     member = indicators(block)
     return (member.T @ columns) / member.sum(axis=0)[:, None]
 
 
-def within(columns: Float64Array, block: NDArray[np.integer]) -> Float64Array:
+def within(columns: Float64Array, block: IntegerArray) -> Float64Array:
     """Columns (samples, any) less the means of their blocks."""
     return columns - _means(columns, block)[block]
 

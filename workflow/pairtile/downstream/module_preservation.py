@@ -11,9 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from pairtile.arrays import Float64Array, Int32Array, Int64Array
+from pairtile.arrays import Float64Array, FloatingArray, Int32Array, Int64Array
 from pairtile.config.modules import GeneModulesConfig
 from pairtile.config.preprocess import TableAnalysis
 from pairtile.declare.messages import messages_of
@@ -149,7 +148,7 @@ def consensus_modules(
     Overlaps of the later tables are raised to the power that brings their
     0.95 quantile to that of the first.
     """
-    consensus: NDArray[np.floating] | None = None
+    consensus: FloatingArray | None = None
     first = 0.0
     for values, power in zip(tables, powers, strict=True):
         overlap = overlap_distances(Adjacency(values, config.network_type, device), power)

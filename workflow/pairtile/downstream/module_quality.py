@@ -14,10 +14,9 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from pairtile.arrays import Float64Array, Int32Array, Int64Array
+from pairtile.arrays import Float64Array, Int32Array, Int64Array, IntegerArray
 from pairtile.downstream.eigengenes import eigengene, standardise
 from pairtile.preprocess.null_design import NullDesign
 from pairtile.runtime.files import kept_arrays
@@ -90,7 +89,7 @@ def strength_bound(z: Float64Array) -> float:
     return float((np.minimum(by_row, of_all) / _noise(size, genes, n)).max() * (1 + 1e-4))
 
 
-def _noise(size: NDArray[np.integer] | int, genes: int, samples: int) -> Float64Array:
+def _noise(size: IntegerArray | int, genes: int, samples: int) -> Float64Array:
     """What the largest eigenvalue of a module of so many genes is at most in noise, about."""
     by_size = (1 + np.sqrt(size / samples)) ** 2
     return np.asarray(by_size + 2 * size * np.log(genes / size) / samples)

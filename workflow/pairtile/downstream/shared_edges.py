@@ -18,9 +18,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pairtile.arrays import BoolArray, Float64Array, Int32Array, Int64Array
+from pairtile.arrays import BoolArray, Float64Array, Int32Array, Int64Array, IntegerArray
 from pairtile.downstream.group_scores import MIN_SAMPLES
 from pairtile.statistics.correction import benjamini_hochberg
 from pairtile.statistics.exchangeable import Exchangeable
@@ -58,7 +57,7 @@ class Overlap(NamedTuple):
 def overlap(
     one: GroupNetwork,
     two: GroupNetwork,
-    kinds: NDArray[np.integer],
+    kinds: IntegerArray,
     seed: int = 0,
     draws: int | None = None,
 ) -> Overlap:

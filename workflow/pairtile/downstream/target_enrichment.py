@@ -23,11 +23,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from pairtile.arrays import BoolArray, Float32Array, Float64Array, Int64Array
+from pairtile.arrays import BoolArray, Float32Array, Float64Array, Int64Array, IntegerArray
 from pairtile.downstream.eigengenes import within_batches
 from pairtile.statistics.hidden_factors import Exchange
 from pairtile.statistics.ranks import average_ranks
@@ -54,7 +53,7 @@ class TargetEnrichment(NamedTuple):
     families: int
 
 
-def rank_profiles(values: Float64Array, groups: NDArray[np.integer] | None = None) -> Float64Array:
+def rank_profiles(values: Float64Array, groups: IntegerArray | None = None) -> Float64Array:
     """Ranks of each row with mean 0 and length 1, 0 where missing: float64 (rows, samples).
 
     groups : batches (samples,), whose means are taken off the ranks. A row that does not change is

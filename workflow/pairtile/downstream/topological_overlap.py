@@ -17,9 +17,8 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from pairtile.arrays import Float64Array
+from pairtile.arrays import Float64Array, FloatingArray
 from pairtile.cpu.njit import njit
 from pairtile.gpu.device import Device, DeviceArray
 from pairtile.runtime.record import Progress
@@ -189,7 +188,7 @@ def scale_free_fit(k: Float64Array) -> tuple[float, float]:
     return float(slope * (x @ y) / (y @ y)) if y.any() else 0.0, float(slope)
 
 
-def overlap_distances(adjacency: Adjacency, power: float) -> NDArray[np.floating]:
+def overlap_distances(adjacency: Adjacency, power: float) -> FloatingArray:
     """1 - topological overlap of all pairs, condensed, (genes * (genes - 1) / 2,).
 
     TOM_ij = |a_ij + sum_u a_iu a_uj| / (min(k_i, k_j) + 1 - |a_ij|), where a has the sign of r in
@@ -197,7 +196,7 @@ def overlap_distances(adjacency: Adjacency, power: float) -> NDArray[np.floating
     """
     device, xp = adjacency.device, adjacency.device.xp
     n = len(adjacency.values)
-    out: NDArray[np.floating] = np.empty(n * (n - 1) // 2, dtype=adjacency.dtype)
+    out: FloatingArray = np.empty(n * (n - 1) // 2, dtype=adjacency.dtype)
     whole = adjacency.held(slice(0, n), power) if n * n <= HELD_VALUES else None
     k = xp.empty(n, dtype=adjacency.dtype)
     for block in adjacency.blocks(slice(0, n)):
@@ -236,7 +235,7 @@ def _store(tile, first_row, first_column, n, out):  # type: ignore[no-untyped-de
             out[start + first_column + column] = tile[row, column]
 
 
-def average_linkage(distances: NDArray[np.floating], n: int) -> Float64Array:
+def average_linkage(distances: FloatingArray, n: int) -> Float64Array:
     """The tree of average linkage, as ``scipy.cluster.hierarchy.linkage`` gives it: (n - 1, 4).
 
     distances : condensed, float32 or float64. **They are overwritten**: no second copy is made,

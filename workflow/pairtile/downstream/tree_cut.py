@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from math import sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pairtile.arrays import Float64Array, Int32Array, Int64Array
+from pairtile.arrays import Float64Array, FloatingArray, Int32Array, Int64Array
 from pairtile.cpu.njit import njit
 from pairtile.downstream.topological_overlap import place_of
 from pairtile.statistics.modules import renumbered_by_size
@@ -39,7 +38,7 @@ class _Cut:
     """One pass over the merges of a tree."""
 
     def __init__(
-        self, distances: NDArray[np.floating], n: int, scatter: float, gap: float, min_size: int
+        self, distances: FloatingArray, n: int, scatter: float, gap: float, min_size: int
     ) -> None:
         self.distances, self.n = distances, n
         self.scatter, self.gap, self.min_size = scatter, gap, min_size
@@ -99,7 +98,7 @@ class _Cut:
 
 def cut_tree(
     tree: Float64Array,
-    distances: NDArray[np.floating],
+    distances: FloatingArray,
     *,
     cut_height: float = 0.995,
     deep_split: int = 2,

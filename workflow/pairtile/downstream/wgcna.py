@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 from scipy.special import erfc
 
-from pairtile.arrays import Float64Array, Int32Array
+from pairtile.arrays import Float64Array, FloatingArray, Int32Array
 from pairtile.config.modules import GeneModulesConfig
 from pairtile.downstream.eigengenes import correlations, eigengenes, standardise
 from pairtile.downstream.topological_overlap import (
@@ -80,7 +79,7 @@ def wgcna_modules(
 
 
 def modules_of_distances(
-    distances: NDArray[np.floating], tables: Sequence[Float64Array], config: GeneModulesConfig
+    distances: FloatingArray, tables: Sequence[Float64Array], config: GeneModulesConfig
 ) -> Int32Array:
     """From distances of genes (condensed) to modules; the tables, of the same genes, are those
     that eigengenes must be close in to merge, all of them."""

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from pairtile.engine.tiles import Chunk
-from pairtile.runtime.record import COMPILING, EVERY_SECONDS, Progress, format_duration
-
-log = logging.getLogger("pairtile")
+from pairtile.runtime.record import COMPILING, EVERY_SECONDS, Progress, format_duration, log
 
 
 class ChunkProgress:

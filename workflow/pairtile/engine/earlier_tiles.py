@@ -7,7 +7,6 @@ Equal keys mean equal rows, so that earlier chunk files change nothing but the t
 from __future__ import annotations
 
 import json
-import logging
 from hashlib import sha256
 from pathlib import Path
 
@@ -22,8 +21,7 @@ from pairtile.engine.stages import ReusableTiles
 from pairtile.engine.tiles import Tile
 from pairtile.errors import StoreError
 from pairtile.runtime.files import json_digest
-
-log = logging.getLogger("pairtile")
+from pairtile.runtime.record import log
 
 
 class EarlierTiles:

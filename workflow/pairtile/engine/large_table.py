@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from pairtile.engine.state import file_header, release
 from pairtile.runtime.threads import in_threads
+
+P = TypeVar("P")
 
 IN_MEMORY_BYTES = 1 << 28
 """Of a table; a larger one is mapped from a file where there is a folder for it."""
@@ -84,6 +86,15 @@ def row_blocks(shape: tuple[int, ...], n_values: int | None = None) -> list[slic
     return [slice(start, min(start + step, shape[0])) for start in range(0, shape[0], step)]
 
 
+def releasing(parts: Iterable[P], *mapped: object) -> Iterator[P]:
+    """The parts, one after the other; what each had read or written of the ``mapped`` arrays goes
+    from memory (``release``) before the next."""
+    for part in parts:
+        yield part
+        for array in mapped:
+            release(array)
+
+
 def count(
     found: Callable[[NDArray[np.generic]], NDArray[np.bool_]], values: NDArray[np.generic]
 ) -> int:
@@ -92,11 +103,7 @@ def count(
     def in_part(rows: slice) -> int:
         return int(np.count_nonzero(found(values[rows])))
 
-    total = 0
-    for number in in_threads(in_part, row_blocks(values.shape)):
-        total += number
-        release(values)
-    return total
+    return sum(releasing(in_threads(in_part, row_blocks(values.shape)), values))
 
 
 def take_rows(
@@ -108,9 +115,7 @@ def take_rows(
     def take(part: slice) -> None:
         taken[part] = values[rows[part]]
 
-    for _ in in_threads(take, row_blocks(taken.shape)):
-        release(values)
-        release(taken)
+    list(releasing(in_threads(take, row_blocks(taken.shape)), values, taken))
     return taken
 
 
@@ -119,10 +124,8 @@ def take_columns(
 ) -> NDArray[np.float64]:
     """``values[:, columns]``, part by part."""
     taken = empty_table((len(values), columns.size), scratch)
-    for part in row_blocks(taken.shape):
+    for part in releasing(row_blocks(taken.shape), values, taken):
         taken[part] = values[part][:, columns]
-        release(values)
-        release(taken)
     return taken
 
 
@@ -132,8 +135,6 @@ def in_row_order(values: NDArray[np.float64], scratch: Path | None) -> NDArray[n
         return values
     turned = empty_table((values.shape[0], values.shape[1]), scratch)
     step = max(1, _BLOCK_BYTES // (8 * max(1, values.shape[0])))
-    for begin in range(0, values.shape[1], step):
+    for begin in releasing(range(0, values.shape[1], step), values, turned):
         turned[:, begin : begin + step] = values[:, begin : begin + step]
-        release(values)
-        release(turned)
     return turned

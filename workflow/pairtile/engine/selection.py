@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from types import ModuleType
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pairtile.arrays import DeviceArray
+from pairtile.arrays import DeviceArray, Float64Array, FloatingArray
 from pairtile.engine.chunk_file import PASSED, RANK_SCORE, Arrays, Rows
 
 
@@ -31,7 +30,7 @@ class Selection:
     """
 
     everything: bool = False
-    min_statistic: NDArray[np.float64] | None = None
+    min_statistic: Float64Array | None = None
     min_score: float | None = None
     top: int = 0
     cut: float = -np.inf
@@ -68,9 +67,9 @@ class RunningTopK:
 
     top: int
     threshold: float = -np.inf
-    _best: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    _best: Float64Array = field(default_factory=lambda: np.empty(0))
 
-    def add(self, scores: NDArray[np.floating]) -> None:
+    def add(self, scores: FloatingArray) -> None:
         """Take note of a tile's ranking scores; ``threshold`` rises."""
         best = np.concatenate([self._best, scores[scores >= self.threshold]])
         if best.size > self.top:

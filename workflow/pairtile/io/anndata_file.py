@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.declare.messages import messages_of
-from pairtile.engine.large_table import count, empty_table
-from pairtile.engine.state import release
+from pairtile.engine.large_table import empty_table, releasing
 from pairtile.errors import InputError
 from pairtile.io.annotations import AnnotationTable
 from pairtile.io.binary_table import sound
@@ -30,8 +29,8 @@ from pairtile.io.cells import (
     sample_of_cells,
 )
 from pairtile.io.matrix_market import GENE_EXPRESSION, expressed_features, gene_names
-from pairtile.io.sparse_rows import SparseRows, Values, as_native_type, put_by_gene, stored_values
-from pairtile.io.table import Table, check_names
+from pairtile.io.sparse_rows import SparseRows, Values, as_native_type, put_by_gene
+from pairtile.io.table import Table, check_names, missing_cells
 from pairtile.io.text_file import check_file, check_unpacked_size
 
 if TYPE_CHECKING:
@@ -120,10 +119,8 @@ def read_h5ad(
             _index(path, frame), columns, partial(_texts, path, frame)
         )
     cells = [cells[k] for k in chosen]
-    n_missing = count(np.isnan, stored_values(values))
-    if n_missing:
-        notes.append(message("cells_missing", n=n_missing, cells=len(found.genes) * len(cells)))
-    return Table(values, found.genes, cells, [*notes, *said], symbols, accessions)
+    notes += [*missing_cells(values), *said]
+    return Table(values, found.genes, cells, notes, symbols, accessions)
 
 
 def read_obs(
@@ -317,11 +314,10 @@ def _turned(
     n_cells, n_genes = stored.shape
     values = empty_table((n_genes if genes is None else genes.size, cells.size), scratch)
     step = max(1, _BLOCK_BYTES // (8 * max(1, n_genes)))
-    for begin in range(0, n_cells, step):
+    for begin in releasing(range(0, n_cells, step), values):
         first, last = np.searchsorted(cells, [begin, begin + step])
         block = stored[begin : begin + step][cells[first:last] - begin]
         values[:, first:last] = (block if genes is None else block[:, genes]).T
-        release(values)
     return values
 
 
@@ -335,9 +331,8 @@ def _genes_in_rows(stored: Stored, shape: tuple[int, ...], by_gene: bool) -> csr
     n_lines, n_places = (n_genes, n_cells) if by_gene else (n_cells, n_genes)
     sizes = np.diff(starts)
     found = f"{starts.size - 1} lines of {indices.size} places and {data.size} values"
-    if starts.size != n_lines + 1 or starts[0] or starts[-1] != data.size:
-        raise ValueError(found)
-    if data.shape != indices.shape or (sizes < 0).any():
+    unfit = starts.size != n_lines + 1 or starts[0] or starts[-1] != data.size
+    if unfit or data.shape != indices.shape or (sizes < 0).any():
         raise ValueError(found)
     blocks = [slice(k, k + _ENTRIES) for k in range(0, data.size, _ENTRIES)]
     gene_sizes = np.zeros(n_genes, dtype=np.int64)
@@ -380,8 +375,6 @@ def read_10x_h5(path: str | PathLike[str]) -> Table:
     Genes are named as in a 10x folder. Features of other types than gene expression are left out
     and counted. Raises InputError for other content.
     """
-    from scipy import sparse
-
     with _open(path, "Cell Ranger's .h5") as file:
         groups = [name for name in file if hasattr(file[name], "keys") and "barcodes" in file[name]]
         if len(groups) != 1:
@@ -401,7 +394,7 @@ def read_10x_h5(path: str | PathLike[str]) -> Table:
         shape = (len(barcodes), len(identifiers))
         if tuple(group["shape"][:]) != shape[::-1]:
             raise ValueError(f"shape {tuple(group['shape'][:])} of {shape[1]} x {shape[0]}")
-        values = SparseRows(sparse.csr_array(_genes_in_rows(group, shape, by_gene=False)))
+        values = SparseRows(_genes_in_rows(group, shape, by_gene=False))
     return expressed_features(values, identifiers, symbols, kinds, barcodes, "features")
 
 

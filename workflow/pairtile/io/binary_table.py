@@ -13,8 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from pairtile.declare.messages import messages_of
-from pairtile.engine.large_table import count, empty_table
-from pairtile.engine.state import release
+from pairtile.engine.large_table import empty_table, releasing
 from pairtile.errors import InputError
 from pairtile.io.table import (
     FIRST_CELLS,
@@ -23,6 +22,7 @@ from pairtile.io.table import (
     Kinds,
     Table,
     choose_columns,
+    missing_cells,
 )
 from pairtile.io.text_file import check_file, check_unpacked_size
 
@@ -70,17 +70,13 @@ def read_parquet(path: str | PathLike[str], kinds: Kinds, scratch: Path | None =
     with sound(path, "Parquet", "a Parquet file"):
         rows = _names(file, name_column)
         symbols = [] if chosen.symbols is None else _names(file, chosen.symbols)
-        for begin in range(0, len(fields), step):
+        for begin in releasing(range(0, len(fields), step), values):
             columns = _columns(file, fields[begin : begin + step])
             block = np.stack([c.cast(pa.float64(), safe=False).to_numpy() for c in columns])
             turned[begin : begin + step] = block
-            release(values)
-    n_missing = count(np.isnan, values)
-    if n_missing:
-        notes.append(message("cells_missing", n=n_missing, cells=values.size))
     columns = [schema.names[k].strip() for k in fields]
     of_rows = {row: symbol for row, symbol in zip(rows, symbols, strict=False) if symbol}
-    return Table(turned.T, rows, columns, notes, of_rows)
+    return Table(turned.T, rows, columns, [*notes, *missing_cells(values)], of_rows)
 
 
 def _columns(file: pa.parquet.ParquetFile, positions: Sequence[int]) -> list[pa.ChunkedArray]:

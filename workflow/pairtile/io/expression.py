@@ -14,8 +14,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.declare.messages import Message, messages_of
-from pairtile.engine.large_table import count, in_row_order, row_blocks, take_columns, take_rows
-from pairtile.engine.state import release
+from pairtile.engine.large_table import (
+    count,
+    in_row_order,
+    releasing,
+    row_blocks,
+    take_columns,
+    take_rows,
+)
 from pairtile.errors import ConfigError, InputError
 from pairtile.io.anndata_file import read_10x_h5, read_h5ad, read_loom
 from pairtile.io.binary_table import read_parquet
@@ -214,10 +220,9 @@ def _check_codes(path: str | PathLike[str], values: Values) -> None:
     def least(above: float) -> tuple[float, float]:
         """The lowest value above another, and the highest."""
         low, high = np.inf, -np.inf
-        for rows in row_blocks(values.shape):
+        for rows in releasing(row_blocks(values.shape), values):
             some = values[rows][values[rows] > above]
             low, high = min(low, some.min(initial=np.inf)), max(high, some.max(initial=-np.inf))
-            release(values)
         return float(low), float(high)
 
     lowest, highest = least(-np.inf)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.cpu.njit import njit
-from pairtile.engine.state import release
+from pairtile.engine.large_table import releasing, row_blocks
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array, sparray, spmatrix
@@ -136,9 +136,6 @@ def columns_of(values: Values, columns: NDArray[np.int64]) -> NDArray[np.float64
     if isinstance(values, SparseRows):
         return values.take_columns(columns)[:]
     found = np.empty((values.shape[0], columns.size))
-    step = max(1, _BLOCK_VALUES // max(1, values.shape[1]))
-    for begin in range(0, values.shape[0], step):
-        rows = slice(begin, begin + step)
+    for rows in releasing(row_blocks(values.shape, _BLOCK_VALUES), values):
         found[rows] = values[rows, columns]
-        release(values)
     return found

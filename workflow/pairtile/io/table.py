@@ -44,6 +44,13 @@ class Table:
     accessions: dict[str, str] = field(default_factory=dict)
 
 
+def missing_cells(values: Values) -> list[Message]:
+    """A note of how many values are missing, where some are."""
+    n_missing = count(np.isnan, stored_values(values))
+    cells = int(np.prod(values.shape))
+    return [message("cells_missing", n=n_missing, cells=cells)] if n_missing else []
+
+
 @dataclass(frozen=True)
 class Kinds:
     """What rows and columns stand for, in error messages; which of them may have a name twice."""

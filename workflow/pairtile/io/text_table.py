@@ -35,6 +35,7 @@ from pairtile.io.table import (
     check_names,
     has_name_fault,
     join_numbers,
+    missing_cells,
     notes_of_columns,
     refuse_other_forms,
 )
@@ -617,13 +618,9 @@ def read_rows(path: str | PathLike[str], layout: Layout, scratch: Path | None = 
     if found and layout.marks == "decimal comma":
         layout.notes.append(message("decimal_commas"))
     names, values, symbols = found or read_careful(path, layout)
-    notes = list(layout.notes)
-    n_missing = count(np.isnan, values)
-    if n_missing:
-        notes.append(message("cells_missing", n=n_missing, cells=values.size))
     named = {
         name: symbol
         for name, symbol in zip(names, symbols, strict=bool(symbols))
         if symbol not in MISSING
     }
-    return Table(values, names, layout.columns, notes, named)
+    return Table(values, names, layout.columns, [*layout.notes, *missing_cells(values)], named)

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import betainc, betaincc, gammaincinv, ndtri
 
 from pairtile.cpu.njit import njit
-from pairtile.engine.large_table import count, row_blocks
-from pairtile.engine.state import release
+from pairtile.engine.large_table import count, releasing, row_blocks
 from pairtile.io.expression import Expression
 from pairtile.io.sparse_rows import Entries, Values, entries_of, stored_values
 from pairtile.preprocess.normalize import MIN_DISPERSION
@@ -82,10 +81,10 @@ class CountResiduals:
             return entries, _measure(*entries, *given, self._of_genes[:, rows])
 
         of_all, sums, expected = np.empty(self._of_genes.shape), np.zeros(whole.shape), np.zeros(1)
-        for rows, (entries, of_genes) in zip(blocks, in_threads(measure, blocks), strict=True):
+        measured = releasing(in_threads(measure, blocks), values)
+        for rows, (entries, of_genes) in zip(blocks, measured, strict=True):
             of_all[:, rows] = of_genes
             _add(*entries, of_genes, sums, expected)
-            release(values)
         self._of_genes, self._sums = of_all, sums[:2]
         self._sums[1] += expected
         return np.asarray(self._sums[0] / self._sums[1])

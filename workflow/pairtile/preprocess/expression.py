@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pairtile.config.preprocess import Preprocess
 from pairtile.declare.messages import HasMessages, Message, messages_of
-from pairtile.engine.large_table import empty_table, row_blocks
+from pairtile.engine.large_table import empty_table, releasing, row_blocks
 from pairtile.engine.state import release
 from pairtile.errors import InputError
 from pairtile.io.cells import MIN_ZEROS, normalisation_of, sample_of_cells
@@ -249,11 +249,10 @@ def prepare_expression(
         return n_zeros, row_statistics(block)
 
     blocks = blocks_of(np.arange(n_genes), n_samples)
-    for rows, (n_zeros, statistics) in zip(blocks, in_threads(measured, blocks), strict=True):
+    parts = releasing(in_threads(measured, blocks), values, once)
+    for rows, (n_zeros, statistics) in zip(blocks, parts, strict=True):
         cleaning.n_zeros[rows] = n_zeros
         cleaning.record(rows, statistics)
-        release(values)
-        release(once)
     if zeros_missing:
         cleaning.did("zeros_not_detected", n=int(cleaning.n_zeros.sum()), lowest=scale.lowest)
     elif log2:
@@ -278,18 +277,15 @@ def prepare_expression(
         cleaning.drop_constant()
     kept = _left(expression, chosen, cleaning)
     if once is not None:
-        for place in np.flatnonzero(kept != np.arange(kept.size)):
+        for place in releasing(np.flatnonzero(kept != np.arange(kept.size)), once):
             once[place] = once[kept[place]]  # each moves up
-            release(once)
         out = once[: kept.size]
     else:
         out = values[: kept.size] if in_place else empty_table((kept.size, n_samples), scratch)
         begin = 0
-        for block, _ in in_threads(cleaned, blocks_of(kept, n_samples)):
+        for block, _ in releasing(in_threads(cleaned, blocks_of(kept, n_samples)), values, out):
             out[begin : begin + len(block)] = block  # never beyond what is read
             begin += len(block)
-            release(values)
-            release(out)
     say_done(message("genes_chosen", n=kept.size, genes=n_genes))
     out = _normalize_log(out, kept, chosen, cleaning)
     chosen = _equal_spread(out, chosen, scale, cleaning)
@@ -364,9 +360,8 @@ def _without_hidden_factors(
             )
         cleaning.add_message("no_hidden_factors", why=why)
         return design
-    for rows in row_blocks(values.shape):
+    for rows in releasing(row_blocks(values.shape), values):
         values[rows] = without_factors(values[rows], factors)
-        release(values)
     n_factors, of = len(factors.shares), "" if controls is None else " of the control genes"
     cleaning.did("hidden_factors_removed", n=n_factors, share=factors.share, of=of)
     goes_with = annotations_of_factors(factors.scores, design.annotations)
@@ -632,18 +627,16 @@ def _normalize_log(
         quantile_normalize(values)
         cleaning.did("quantiles_equal")
     else:
-        for rows in row_blocks(values.shape):
+        for rows in releasing(row_blocks(values.shape), values):
             values[rows] = zscore(values[rows])
-            release(values)
         cleaning.did("genes_scaled")
     cleaning.record(kept, row_statistics(values))
     if chosen.drop_constant:
         cleaning.drop_constant()
     still = np.flatnonzero(cleaning.reason[kept] == "")
     if still.size < len(values):
-        for begin, row in enumerate(still):  # each moves up
+        for begin, row in enumerate(releasing(still, values)):  # each moves up
             values[begin] = values[row]
-            release(values)
     return values[: still.size]
 
 
@@ -664,11 +657,10 @@ def _left(expression: Expression, chosen: Preprocess, cleaning: CleaningLog) -> 
 
 def _warn_of_samples(values: np.ndarray, expression: Expression, cleaning: CleaningLog) -> None:
     missing = np.ones(values.shape[1], dtype=bool)
-
     blocks = row_blocks(values.shape)
-    for found in in_threads(lambda rows: np.isnan(values[rows]).all(axis=0), blocks):
+    parts = in_threads(lambda rows: np.isnan(values[rows]).all(axis=0), blocks)
+    for found in releasing(parts, values):
         missing &= found
-        release(values)
         if not missing.any():
             return
     empty = np.flatnonzero(missing)

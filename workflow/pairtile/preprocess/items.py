@@ -40,8 +40,7 @@ class CleaningLog:
 
     def did(self, code: str, **numbers: str | float) -> None:
         """``add_message`` of what was just done, with the time that it took (``say_done``)."""
-        self.add_message(code, **numbers)
-        say_done(self.messages[-1])
+        self.messages.append(say_done(message(code, **numbers)))
 
     def record(self, rows: np.ndarray, statistics: RowStatistics) -> None:
         """Write down the statistics of the genes ``rows``."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from pairtile.cpu.njit import njit
-from pairtile.engine.large_table import row_blocks
+from pairtile.engine.large_table import releasing, row_blocks
 from pairtile.engine.state import release
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression
@@ -164,11 +164,8 @@ def median_ratio_factors(
         logs = np.log(np.ascontiguousarray(values[:, columns[0] : columns[-1] + 1][complete]))
         return np.asarray(np.median(logs - means[:, None], axis=0))
 
-    found = []
-    for part in in_threads(medians, blocks_of(np.arange(n_samples), complete.size)):
-        found.append(part)
-        release(values)
-    return np.exp(np.concatenate(found)), int(complete.size)
+    parts = in_threads(medians, blocks_of(np.arange(n_samples), complete.size))
+    return np.exp(np.concatenate(list(releasing(parts, values)))), int(complete.size)
 
 
 def tmm_factors(expression: Expression, counted: RawCounts) -> NDArray[np.float64]:
@@ -282,11 +279,10 @@ def quantile_normalize(values: np.ndarray) -> None:
 
     total = np.zeros(n_genes)
     n_used = 0
-    for found in in_threads(quantiles, blocks):
+    for found in releasing(in_threads(quantiles, blocks), values):
         for of_sample in found:
             total += of_sample
         n_used += len(found)
-        release(values)
     target = total / max(n_used, 1)
 
     def map_samples(samples: slice) -> None:
@@ -297,8 +293,7 @@ def quantile_normalize(values: np.ndarray) -> None:
         place[np.isnan(columns)] = np.nan
         values[:, samples] = np.interp(place, points, target).T
 
-    for _ in in_threads(map_samples, blocks):
-        release(values)
+    list(releasing(in_threads(map_samples, blocks), values))
 
 
 def zscore(values: np.ndarray) -> np.ndarray:

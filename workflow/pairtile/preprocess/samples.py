@@ -16,8 +16,7 @@ from pairtile.config.downstream import label_columns
 from pairtile.config.preprocess import TableAnalysis
 from pairtile.config.samples import SamplesConfig, StepConfig
 from pairtile.declare.messages import Message, messages_of
-from pairtile.engine.large_table import empty_table, row_blocks, take_columns
-from pairtile.engine.state import release
+from pairtile.engine.large_table import empty_table, releasing, row_blocks, take_columns
 from pairtile.errors import InputError
 from pairtile.io.anndata_file import read_obs
 from pairtile.io.annotations import (
@@ -352,19 +351,19 @@ def take_samples(
 ) -> Expression:
     """Some samples of a table, in the order of ``columns``."""
     values = expression.values
-    if isinstance(values, SparseRows):
-        taken: Values = values.take_columns(columns)
-    else:
-        taken = take_columns(values, columns, scratch)
+    taken: Values = (
+        values.take_columns(columns)
+        if isinstance(values, SparseRows)
+        else take_columns(values, columns, scratch)
+    )
     return replace(expression, values=taken, samples=[expression.samples[k] for k in columns])
 
 
 def without_empty_samples(expression: Expression, scratch: Path | None = None) -> Expression:
     """Without the samples of a table of counts that have none: they failed, or are no cells."""
     empty = np.ones(len(expression.samples), dtype=bool)
-    for rows in row_blocks(expression.values.shape):
+    for rows in releasing(row_blocks(expression.values.shape), expression.values):
         empty &= ~(np.nan_to_num(expression.values[rows]) != 0.0).any(axis=0)
-        release(expression.values)
         if not empty.any():
             return expression
     if empty.all() or not measure_scale(stored_values(expression.values)).is_counts:
@@ -485,7 +484,7 @@ def _combine_replicates(
     order = np.argsort(specimen, kind="stable")
     begins = np.searchsorted(specimen[order], np.arange(len(found)))
     values = empty_table((len(expression.genes), len(found)), scratch)
-    for rows in row_blocks(expression.values.shape):
+    for rows in releasing(row_blocks(expression.values.shape), expression.values, values):
         block = expression.values[rows][:, order]
         observed = ~np.isnan(block)
         n_observed = np.add.reduceat(observed, begins, axis=1, dtype=np.int64)
@@ -493,8 +492,6 @@ def _combine_replicates(
         divisor = n_observed > 0 if how == "sum" else n_observed
         with np.errstate(invalid="ignore"):
             values[rows] = sums / divisor  # NaN where nothing is observed
-        release(expression.values)
-        release(values)
     names = [expression.samples[k] for k in first]
     return replace(expression, values=values, samples=names), first
 
@@ -584,7 +581,7 @@ def remove_effects(values: NDArray[np.float64], covariates: NDArray[np.float64])
 
     values : float64 (genes, samples), NaN where missing: fitted on the observed samples.
     """
-    for rows in row_blocks(values.shape):
+    for rows in releasing(row_blocks(values.shape), values):
         block = values[rows]
         missing = np.isnan(block)
         whole = ~missing.any(axis=1)
@@ -592,7 +589,6 @@ def remove_effects(values: NDArray[np.float64], covariates: NDArray[np.float64])
         for row in np.flatnonzero(~whole & ~missing.all(axis=1)):
             observed = ~missing[row]
             block[row, observed] = _without_effects(block[row, observed], covariates[observed])
-        release(values)
 
 
 def _without_effects(

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pairtile.engine.large_table import row_blocks
-from pairtile.engine.state import copy_rows, release
+from pairtile.engine.large_table import releasing, row_blocks
+from pairtile.engine.state import copy_rows
 from pairtile.preprocess.statistics import column_medians
 from pairtile.runtime.threads import in_threads, one_blas_thread
 from pairtile.statistics.dependence import MAX_GENES, evenly_spaced
@@ -91,6 +91,5 @@ def equalise_spreads(values: NDArray[np.float64]) -> NDArray[np.float64]:
         centre = np.nanmedian(block[known], axis=1, keepdims=True)
         block[known] = centre + (block[known] - centre) / spreads
 
-    for _ in in_threads(scale, row_blocks(values.shape)):
-        release(values)
+    list(releasing(in_threads(scale, row_blocks(values.shape)), values))
     return spreads

@@ -10,8 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.cpu.njit import njit
-from pairtile.engine.large_table import row_blocks
-from pairtile.engine.state import release
+from pairtile.engine.large_table import releasing, row_blocks
 from pairtile.io.sparse_rows import Values, entries_of
 from pairtile.runtime.threads import in_threads
 
@@ -45,8 +44,8 @@ def row_statistics(values: np.ndarray) -> RowStatistics:
         _row_statistics(block, n_observed[rows], mean[rows], sd[rows], constant[rows])
 
     blocks = row_blocks(values.shape)
-    for _ in in_threads(of_block, blocks) if len(blocks) > 1 else map(of_block, blocks):
-        release(values)
+    parts = in_threads(of_block, blocks) if len(blocks) > 1 else map(of_block, blocks)
+    list(releasing(parts, values))
     return RowStatistics(n_observed, mean, sd, constant)
 
 
@@ -70,10 +69,9 @@ def count_values(values: Values) -> RawCounts:
     of_genes, of_samples = np.zeros((n_genes, 3), np.int64), np.zeros((n_samples, 3), np.int64)
     totals = np.zeros(n_samples)
     blocks = row_blocks(values.shape)
-    found = in_threads(partial(entries_of, values), blocks)
+    found = releasing(in_threads(partial(entries_of, values), blocks), values)
     for rows, entries in zip(blocks, found, strict=True):
         _count_entries(*entries, of_genes[rows], of_samples, totals)
-        release(values)
     for counts, n in ((of_genes, n_samples), (of_samples, n_genes)):
         counts[:, 1] = n - counts[:, 0] - counts[:, 1]
     n_missing, n_zero, n_positive = np.ascontiguousarray(of_genes.T)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairtile.engine.large_table import empty_table, row_blocks
+from pairtile.engine.large_table import empty_table, releasing, row_blocks
 from pairtile.engine.state import release
 from pairtile.io.cells import sample_of_cells, whole_multiples
 from pairtile.io.expression import Expression
@@ -152,8 +152,7 @@ def measure_scale(values: np.ndarray) -> Scale:
     drawn = []
     flat = values.reshape(-1)
     parts = [flat[begin : begin + _BLOCK] for begin in range(0, flat.size, _BLOCK)]
-    for seen, zeros in in_threads(_seen_values, parts):
-        release(values)
+    for seen, zeros in releasing(in_threads(_seen_values, parts), values):
         n_zero += zeros
         if not seen.size:
             continue
@@ -257,10 +256,8 @@ def undo_scaling(
             and (equal or (factors.followed and ("1 +" in how) == (scale.zero_share > 0.0)))
         ):
             shares = empty_table(values.shape, scratch)
-            for rows in row_blocks(values.shape):
+            for rows in releasing(row_blocks(values.shape), values, shares):
                 shares[rows] = inverse(values[rows])
-                release(values)
-                release(shares)
             return replace(expression, values=shares), how, False
     return None
 
@@ -338,10 +335,8 @@ def _counts(
         matrix.data = np.rint(inverse(matrix.data.astype(np.float64)) / unit[matrix.indices])
         return replace(expression, values=SparseRows(matrix))
     counts = empty_table(values.shape, scratch)
-    for rows in row_blocks(values.shape):
+    for rows in releasing(row_blocks(values.shape), values, counts):
         counts[rows] = np.rint(inverse(values[rows]) / unit)
-        release(values)
-        release(counts)
     return replace(expression, values=counts)
 
 
@@ -352,8 +347,6 @@ def whole_counts(values: Values, scratch: Path | None = None) -> NDArray[np.unsi
     if not scale.is_counts or scale.maximum > 2.0**53:
         return None
     found = empty_table(values.shape, scratch, np.min_scalar_type(int(scale.maximum) + 1))
-    for rows in row_blocks(values.shape):
+    for rows in releasing(row_blocks(values.shape), values, found):
         found[rows] = np.rint(np.nan_to_num(values[rows]))
-        release(values)
-        release(found)
     return found

@@ -153,6 +153,18 @@ def write_json(path: str | os.PathLike[str], content: Mapping[str, object]) -> N
         _fill_in_checksum(temporary)
 
 
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text, whole or not at all."""
+    with atomic_path(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def write_tsv(path: str | os.PathLike[str], table: pd.DataFrame) -> None:
+    """Write a table with a header and tabs, whole or not at all; missing values are empty."""
+    with atomic_path(path) as temporary:
+        table.to_csv(temporary, sep="\t", index=False, lineterminator="\n", encoding="utf-8")
+
+
 def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, ArrayLike]) -> None:
     """Write arrays as .npz, whole or not at all."""
     import numpy as np

@@ -18,6 +18,7 @@ from typing import Any
 from pairtile.errors import PairtileError, StoreError
 from pairtile.runtime.end_together import end_with_parent, end_with_run
 from pairtile.runtime.files import full_disk, writing
+from pairtile.runtime.record import log
 
 
 class Deferred:
@@ -44,7 +45,6 @@ def job(snakemake: Any, threads: int | None = None) -> Iterator[None]:
     end_with_run()
     for variable in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[variable] = str(threads or snakemake.threads)
-    log = logging.getLogger("pairtile")
     try:
         out, screen = snakemake.output[0], logging.StreamHandler(sys.stderr)
         with logged_to(Path(snakemake.log[0]), out, screen):
@@ -80,7 +80,6 @@ def log_error(error: Exception, out: str | os.PathLike[str]) -> bool:
     elif isinstance(error, OSError):
         known = full_disk(out, error)
     if not getattr(error, "was_said", False):
-        log = logging.getLogger("pairtile")
         if known:
             log.error("%s", known)
         else:
@@ -96,7 +95,6 @@ def logged_to(path: Path, out: str | os.PathLike[str], *others: logging.Handler)
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         handlers = (logging.FileHandler(path, mode="w"), *others)
-    log = logging.getLogger("pairtile")
     log.setLevel(logging.INFO)
     # A log that cannot be written, as on a full disk, must not hide what is said of it.
     logging.raiseExceptions = False

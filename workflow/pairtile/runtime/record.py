@@ -63,12 +63,13 @@ class StepRecord:
 _AT_HAND: ContextVar[StepRecord | None] = ContextVar("step at hand", default=None)
 
 
-def say_done(done: Message) -> None:
+def say_done(done: Message) -> Message:
     """Log what the step at hand has just done, with the seconds since its start, and note it in its
-    record. Of no step, as in a call of the library on arrays: nothing."""
+    record. Of no step, as in a call of the library on arrays: nothing. Returns ``done``."""
     if record := _AT_HAND.get():
         record.done.append(done.as_json() | {"after_seconds": round(record.elapsed(), 3)})
         log.info("%s (after %.1f s)", done, record.elapsed())
+    return done
 
 
 FIRST_SECONDS, EVERY_SECONDS = 2.0, 5.0

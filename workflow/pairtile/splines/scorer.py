@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pairtile.arrays import CupyArray, DeviceArray
+from pairtile.arrays import CupyArray, DeviceArray, Float64Array, FloatingArray, Int64Array
 from pairtile.errors import DeviceError
 from pairtile.gpu.device import Device
 from pairtile.gpu.products import matrix_product_transposed
@@ -63,8 +62,8 @@ class Weights:
     variables: int
     observed: DeviceArray | None
     rows: RowSamples | CupyArray
-    columns: NDArray[np.floating] | CupyArray
-    marginals: NDArray[np.float64] | None = None
+    columns: FloatingArray | CupyArray
+    marginals: Float64Array | None = None
 
 
 def weights_bytes(bins: int, order: int) -> tuple[int, int]:
@@ -153,7 +152,7 @@ class BsplineScorer:
         )
 
     def scores(
-        self, rows: Weights, columns: Weights, from_column: NDArray[np.int64] | None = None
+        self, rows: Weights, columns: Weights, from_column: Int64Array | None = None
     ) -> tuple[DeviceArray, DeviceArray | None]:
         """Mutual information in bits of every row variable with every column variable.
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pairtile.arrays import Float64Array, Int32Array, Int64Array
+from pairtile.arrays import Float64Array, Int32Array, Int64Array, IntegerArray
 from pairtile.engine.state import copy_rows
 from pairtile.statistics.dependence import MAX_GENES, MAX_SAMPLES, evenly_spaced, standardised
 
@@ -19,7 +18,7 @@ MIN_CORRELATION = 0.15
 """Correlation that counts, of rows between two series."""
 
 
-def moments_of(series: NDArray[np.integer], times: Float64Array | None) -> Float64Array:
+def moments_of(series: IntegerArray, times: Float64Array | None) -> Float64Array:
     """When each sample was taken: its place in the series, or the stated time where series are not
     all of one length.
 

@@ -13,8 +13,8 @@ import pandas as pd
 from scipy import special
 
 from pairtile.arrays import BoolArray, Float64Array, Int32Array, Int64Array
-from pairtile.engine.large_table import row_blocks
-from pairtile.engine.state import copy_rows, release
+from pairtile.engine.large_table import releasing, row_blocks
+from pairtile.engine.state import copy_rows
 from pairtile.runtime.threads import in_threads
 
 MAX_GENES = 1000
@@ -152,8 +152,7 @@ def lag_one(values: Float64Array, series: Int32Array) -> Float64Array:
         products = np.einsum("ij,ij->i", rows[:, step], rows[:, step + 1])
         found[here] = products / max(1, step.size)
 
-    for _ in in_threads(of_rows, row_blocks(values.shape)):
-        release(values)
+    list(releasing(in_threads(of_rows, row_blocks(values.shape)), values))
     return found
 
 

@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pairtile.arrays import Int32Array
+from pairtile.arrays import Int32Array, IntegerArray
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class Exchangeable:
             np.asarray(state.get("sample_batch", none), dtype=np.int32),
         )
 
-    def of_samples(self, there: NDArray[np.integer]) -> Exchangeable:
+    def of_samples(self, there: IntegerArray) -> Exchangeable:
         """The same of some of the samples."""
         return Exchangeable(
             *(each[there] if each.size else each for each in (self.series, self.batch))

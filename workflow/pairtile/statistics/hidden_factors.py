@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
-from pairtile.arrays import BoolArray, Float64Array, Int64Array
+from pairtile.arrays import BoolArray, Float64Array, Int64Array, IntegerArray
 from pairtile.runtime.threads import in_threads
 from pairtile.statistics.dependence import evenly_spaced, standardised
 from pairtile.statistics.ranks import average_ranks
@@ -124,7 +123,7 @@ class Exchange:
     these, they are shifted along instead, the end coming back in at the start.
     """
 
-    groups: NDArray[np.integer]
+    groups: IntegerArray
     shifted: BoolArray
 
     def orders(self, rows: int, random: np.random.Generator) -> Int64Array:

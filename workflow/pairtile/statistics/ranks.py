@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pairtile.arrays import Float64Array, Int32Array, Int64Array
+from pairtile.arrays import Float64Array, Int32Array, Int64Array, IntegerArray
 from pairtile.cpu.njit import njit
 from pairtile.engine.large_table import count, row_blocks, take_rows
 from pairtile.runtime.threads import in_threads
@@ -14,9 +13,7 @@ _BLOCK_VALUES = 1 << 18
 """Values that a thread works on together."""
 
 
-def spearman(
-    x: Float64Array, i: NDArray[np.integer], y: Float64Array, j: NDArray[np.integer]
-) -> Float64Array:
+def spearman(x: Float64Array, i: IntegerArray, y: Float64Array, j: IntegerArray) -> Float64Array:
     """Spearman's rho of rows ``i`` of ``x`` with rows ``j`` of ``y``, ties with average ranks:
     float64 (pairs,).
 
@@ -50,7 +47,7 @@ def spearman(
     return rho
 
 
-def _used(rows: int, *numbers: NDArray[np.integer]) -> tuple[Int64Array, Int64Array]:
+def _used(rows: int, *numbers: IntegerArray) -> tuple[Int64Array, Int64Array]:
     """Which of so many rows are used, and each one's place among them."""
     used = np.zeros(rows, dtype=bool)
     for some in numbers:

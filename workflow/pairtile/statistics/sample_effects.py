@@ -12,10 +12,9 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
-from pairtile.arrays import Float64Array
+from pairtile.arrays import Float64Array, Int64Array, IntegerArray
 from pairtile.statistics.dependence import evenly_spaced, standardised
 
 # A column is named where it explains more than in so many permutations of the samples for each
@@ -43,7 +42,7 @@ class Term(NamedTuple):
     columns: Float64Array
     smooth: bool = False
 
-    def for_samples(self, samples: NDArray[np.int64]) -> Term:
+    def for_samples(self, samples: Int64Array) -> Term:
         """Of some of the samples."""
         return self._replace(columns=self.columns[samples])
 
@@ -83,7 +82,7 @@ def together(designs: Iterable[Float64Array], removed: Float64Array) -> Float64A
     return orthonormal(np.hstack([np.empty((len(removed), 0)), *designs]), removed)
 
 
-def indicators(codes: NDArray[np.integer]) -> Float64Array:
+def indicators(codes: IntegerArray) -> Float64Array:
     """Of all groups but the first, (samples, groups - 1)."""
     return (codes[:, None] == np.arange(1, codes.max(initial=0) + 1)).astype(np.float64)
 

@@ -7,7 +7,6 @@ these steps. Each is the function of its name in the module of its name, is give
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -26,6 +25,7 @@ from pairtile.io.in_memory import inputs_in_memory
 from pairtile.runtime.files import checksum_of, json_digest, read_json, verified
 from pairtile.runtime.input_changes import input_changed
 from pairtile.runtime.job import logged_to
+from pairtile.runtime.record import log
 from pairtile.steps.result_files import ResultFiles, chunk_name
 
 NAME = "library"
@@ -52,8 +52,6 @@ class Step(NamedTuple):
                 return f"bootstraps/{first:05d}-{last:05d}"
         return self.name
 
-
-log = logging.getLogger("pairtile")
 
 _READS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("network_data", "plan", "values"), ("prepare",)),

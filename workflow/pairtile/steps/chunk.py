@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -27,13 +26,11 @@ from pairtile.engine.tiles import Tile
 from pairtile.gpu.device import Device, threads
 from pairtile.runtime.files import read_arrays
 from pairtile.runtime.host_memory import peak_host_bytes
-from pairtile.runtime.record import StepRecord, recorded
+from pairtile.runtime.record import StepRecord, log, recorded
 from pairtile.runtime.threads import one_ahead
 from pairtile.steps.analysis_run import AnalysisRun
 from pairtile.steps.null import read_null
 from pairtile.steps.plan import read_plan
-
-log = logging.getLogger("pairtile")
 
 
 def chunk(run: AnalysisRun, stage: str, name: str) -> None:

@@ -6,7 +6,6 @@ Not by pooch: it knows no ``SSL_CERT_FILE`` and asks again after a 404 or a wron
 from __future__ import annotations
 
 import http.client
-import logging
 import time
 import urllib.error
 import urllib.request
@@ -17,9 +16,7 @@ from pairtile.config.addresses import is_download
 from pairtile.errors import InputError
 from pairtile.io.input_files import verify_checksum
 from pairtile.runtime.files import atomic_path
-from pairtile.runtime.record import Progress, recorded
-
-log = logging.getLogger("pairtile")
+from pairtile.runtime.record import Progress, log, recorded
 
 _OF_THE_NETWORK = (  # and not of the disk that the file is written to
     urllib.error.URLError,

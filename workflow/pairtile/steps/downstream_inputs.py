@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from importlib import import_module
 from pathlib import Path
@@ -14,9 +13,8 @@ from pairtile.config.models import Analysis
 from pairtile.engine.chunk_file import Arrays
 from pairtile.engine.estimator import estimator_of
 from pairtile.errors import InputError
+from pairtile.runtime.record import log
 from pairtile.steps.evaluate import against_gold_standard
-
-log = logging.getLogger(__name__)
 
 
 def validate_inputs(config: Analysis, state: Arrays, items: pd.DataFrame) -> None:

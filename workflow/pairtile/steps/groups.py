@@ -13,7 +13,13 @@ from pairtile.declare.messages import Message, messages_of, notes_of, warnings_o
 from pairtile.downstream.groups import Group, compare_groups
 from pairtile.downstream.groups_page import groups_page
 from pairtile.engine.custody import Custody, custody, note_files
-from pairtile.runtime.files import atomic_path, read_json, verified, write_json
+from pairtile.runtime.files import (
+    read_json,
+    verified,
+    write_json,
+    write_text,
+    write_tsv,
+)
 from pairtile.runtime.record import recorded
 from pairtile.steps.result_files import ResultFiles
 from pairtile.steps.summary import remove_old_results
@@ -61,8 +67,7 @@ def groups(
         old = [path for path in (*files.wanted(), *files.exports(0)) if path not in own]
         step.log_messages(*said, *remove_old_results(old))
         for file, table in tables.items():
-            with atomic_path(out / file) as temporary:
-                table.to_csv(temporary, sep="\t", index=False, lineterminator="\n")
+            write_tsv(out / file, table)
         summary: dict[str, object] = {
             "analysis": name,
             "method": config.method,
@@ -76,8 +81,7 @@ def groups(
             "notes": notes_of(step.messages),
         }
         page = groups_page(summary, tables, out / "figures")
-        with atomic_path(out / "report.html") as temporary:
-            temporary.write_text(page, encoding="utf-8", newline="\n")
+        write_text(out / "report.html", page)
         write_json(out / "summary.json", summary)
         note_files((out / "figures").iterdir())
 

@@ -6,7 +6,6 @@ on other machines follow it rather than decide again.
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -32,12 +31,10 @@ from pairtile.engine.time_estimate import format_steps, step_seconds
 from pairtile.errors import StoreError
 from pairtile.gpu.device import Device, choose, hold_gpu, planned_device, threads, visible_gpus
 from pairtile.runtime.files import json_digest, read_arrays, read_json, read_table, write_json
-from pairtile.runtime.record import recorded
+from pairtile.runtime.record import log, recorded
 from pairtile.steps.analysis_run import AnalysisRun
 
 message = messages_of(__package__)
-
-log = logging.getLogger("pairtile")
 
 GPU_START_SECONDS = 1.0
 """What CUDA takes to start in the jobs of an analysis: 0.4 s in each, seen beside an H200."""

@@ -60,7 +60,12 @@ def split_of(name: str, analysis: TableAnalysis) -> Split:
         raise ConfigError.at("config", place, found, expected)
     wanted = [column, *filter(None, [analysis.samples.replicate])]
     try:
-        columns = _of_cells(path, wanted) if in_file else _of_text(path, wanted, analysis)
+        if in_file:
+            from pairtile.io.anndata_file import read_obs_columns
+
+            columns = read_obs_columns(path, wanted)
+        else:
+            columns = _of_text(path, wanted, analysis)
     except InputError as error:
         raise ConfigError(f"config: {place}: {error}") from None
     missing = [name for name in wanted if name not in columns]
@@ -139,10 +144,3 @@ def _samples_in_header(analysis: TableAnalysis) -> set[str]:
         return set()
     with open_rows(path, find_delimiter(path)) as lines:
         return {text.strip() for text in next(lines, (0, []))[1]} - {""}
-
-
-def _of_cells(path: str, wanted: list[str]) -> dict[str, list[str]]:
-    """Columns of ``obs``; all names under ""."""
-    from pairtile.io.anndata_file import read_obs_columns
-
-    return read_obs_columns(path, wanted)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import logging
 import os
 import platform
 import subprocess
@@ -19,11 +18,9 @@ from pairtile.engine.custody import verified_by_record
 from pairtile.engine.state import MANIFEST, verified_state
 from pairtile.report.results import read_results, warnings_of_results
 from pairtile.runtime.files import read_json, write_json
-from pairtile.runtime.record import COMMAND, recorded
+from pairtile.runtime.record import COMMAND, log, recorded
 from pairtile.steps.analysis_run import AnalysisRun
 from pairtile.steps.result_files import ResultFiles
-
-log = logging.getLogger("pairtile")
 
 Content = dict[str, Any]
 """Of a JSON file."""

@@ -17,7 +17,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from pairtile.runtime.files import atomic_path, file_digest
+from pairtile.runtime.files import file_digest, write_text
 from pairtile.runtime.input_changes import file_stamp
 from pairtile.runtime.page_templates import content_policy, page_templates
 from pairtile.runtime.results_lock import LOCK_FILE
@@ -81,8 +81,7 @@ def write_index(results: Path, *, ended: bool = False) -> Path | None:
         return None
     text, _ = index_page(results, ended=ended)
     out = results / "index.html"
-    with atomic_path(out) as temporary:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
+    write_text(out, text)
     return out
 
 

@@ -18,9 +18,16 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pairtile.arrays import Int64Array
+from pairtile.arrays import (
+    BoolArray,
+    Float32Array,
+    Float64Array,
+    FloatingArray,
+    Int8Array,
+    Int64Array,
+    IntegerArray,
+)
 from pairtile.declare.messages import Message, messages_of
 from pairtile.gpu.device import Device, choose
 from pairtile.methods.mirna_targets.arrays import NullArrays, SequenceArrays
@@ -125,7 +132,7 @@ def transcript_model(transcripts: SequenceBatch) -> tuple[MarkovChain, Backgroun
     return chain, Background(_places(transcripts), ratio)
 
 
-def _places(transcripts: SequenceBatch) -> NDArray[np.float64]:
+def _places(transcripts: SequenceBatch) -> Float64Array:
     """Where a site of seven letters may lie."""
     return np.maximum(transcripts.lengths - 6, 1).astype(np.float64)
 
@@ -136,7 +143,7 @@ def hit_rates(
     settings: AlignmentConfig,
     words: SiteWords,
     background: Background,
-) -> NDArray[np.float64]:
+) -> Float64Array:
     """Hits of each seed class with a score of each step or higher, for each word to be expected.
 
     Measured on some of the shuffles and transcripts: float64 (CLASSES, SCORE_BINS), above 0.
@@ -158,7 +165,7 @@ def hit_rates(
     return np.maximum(at_least, 0.5) / np.maximum(expected.sum(axis=0), 0.5)[:, None]
 
 
-def score_bins(score: NDArray[np.integer], settings: AlignmentConfig) -> NDArray[np.int8]:
+def score_bins(score: IntegerArray, settings: AlignmentConfig) -> Int8Array:
     """Number of the step of each alignment score."""
     if not len(score):
         return np.empty(0, np.int8)
@@ -173,7 +180,7 @@ def score_bins(score: NDArray[np.integer], settings: AlignmentConfig) -> NDArray
 
 def matched_shuffles(
     mirnas: SequenceBatch, chain: MarkovChain, shuffles: int, seed: int
-) -> tuple[SequenceBatch, NDArray[np.int64], NDArray[np.float64]]:
+) -> tuple[SequenceBatch, Int64Array, Float64Array]:
     """``shuffles`` of each miRNA, nearest to it in the expected number of canonical sites.
 
     Draws are keyed on the seed and the miRNA's letters. None has the miRNA's own positions 2 to 8,
@@ -314,8 +321,8 @@ class NullCounts:
             self.ahead = device.xp.cuda.Stream(non_blocking=True, priority=-1)
 
     def of_mirnas(
-        self, rows: range, columns: NDArray[np.int64], allowed: NDArray[np.bool_] | None
-    ) -> tuple[NDArray[np.float32], dict[str, NDArray[np.int64]]]:
+        self, rows: range, columns: Int64Array, allowed: BoolArray | None
+    ) -> tuple[Float32Array, dict[str, Int64Array]]:
         """Pair scores of the miRNAs, float32 (rows, columns), 0 without a site; and counts."""
         total = self._zeros(self.mirnas)
         sites = self.mirnas.search.sites(rows.start, rows.stop, columns, allowed)
@@ -327,10 +334,10 @@ class NullCounts:
     def of_shuffles(
         self,
         rows: range,
-        columns: NDArray[np.int64],
-        allowed: NDArray[np.bool_] | None,
+        columns: Int64Array,
+        allowed: BoolArray | None,
         at_once: int,
-    ) -> dict[str, NDArray[np.int64]]:
+    ) -> dict[str, Int64Array]:
         """Counts of the shuffles of some miRNAs, ``at_once`` at a time."""
         search, k = self.shuffled.search, self.shuffled.each
         total = self._zeros(self.shuffled)
@@ -353,7 +360,7 @@ class NullCounts:
             total[name] += search.device.to_host(counts).astype(np.int64)
         return total
 
-    def _zeros(self, of: Searched) -> dict[str, NDArray[np.int64]]:
+    def _zeros(self, of: Searched) -> dict[str, Int64Array]:
         return {
             name: np.zeros(shape, dtype=np.int64)
             for name, shape in self.shapes.items()
@@ -361,8 +368,8 @@ class NullCounts:
         }
 
     def _add(
-        self, total: dict[str, NDArray[np.int64]], of: Searched, sites: Sites
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+        self, total: dict[str, Int64Array], of: Searched, sites: Sites
+    ) -> tuple[Int64Array, Int64Array, Float32Array]:
         """Count sites, and their pairs, whose rows i and j and pair score are given back."""
         bins, first = score_bins(sites.score, self.settings), pair_starts(sites.i, sites.j)
         i, j = (rows[first[:-1]].astype(np.int64) for rows in (sites.i, sites.j))
@@ -383,7 +390,7 @@ class NullCounts:
         self._add_more(total, of, sites)
         return i, j, score
 
-    def _add_more(self, total: dict[str, NDArray[np.int64]], of: Searched, sites: Sites) -> None:
+    def _add_more(self, total: dict[str, Int64Array], of: Searched, sites: Sites) -> None:
         """Count sites that are kept."""
         if self.conservation is None:
             return
@@ -402,8 +409,8 @@ class NullCounts:
 
 
 def _scores(
-    pairs: PairSites, words: SiteWords, background: Background, rates: NDArray[np.float64]
-) -> NDArray[np.float32]:
+    pairs: PairSites, words: SiteWords, background: Background, rates: Float64Array
+) -> Float32Array:
     scores = np.empty(len(pairs.mirna), dtype=np.float32)
     score_pairs(pairs, words, background, rates, scores)
     return scores
@@ -416,9 +423,7 @@ def _model_of_state(
     return chain, Background(_places(transcripts), np.asarray(state["null_log_ratio"]))
 
 
-def seed_scores(
-    state: SequenceArrays, mirnas: SequenceBatch, sites: SeedSites
-) -> NDArray[np.float32]:
+def seed_scores(state: SequenceArrays, mirnas: SequenceBatch, sites: SeedSites) -> Float32Array:
     """Pair score of each pair of some ``mirnas`` with a seed match, sorted: each match is as
     frequent as its word is to be expected."""
     chain, background = _model_of_state(state, SequenceBatch.of_state(state, "transcript"))
@@ -429,13 +434,13 @@ def seed_scores(
     return _scores(found, words, background, rates)
 
 
-def pair_score_bins(score: NDArray[np.floating]) -> NDArray[np.int64]:
+def pair_score_bins(score: FloatingArray) -> Int64Array:
     """Number of the step of each pair score."""
     return np.minimum((score / np.float32(PAIR_STEP)).astype(np.int64), PAIR_BINS - 1)
 
 
 def _count_all(
-    total: dict[str, Int64Array], of: Searched, places: dict[str, tuple[NDArray[np.integer], ...]]
+    total: dict[str, Int64Array], of: Searched, places: dict[str, tuple[IntegerArray, ...]]
 ) -> None:
     """Count what has places; those of the miRNAs have no axis of shuffles."""
 
@@ -471,12 +476,12 @@ class PairNull(NamedTuple):
     slope       how fast log10 p falls with the score there
     """
 
-    log_share: NDArray[np.float64]
-    last: NDArray[np.int64]
+    log_share: Float64Array
+    last: Int64Array
     slope: float
 
     @classmethod
-    def of_counts(cls, counts: NDArray[np.int64], n_pairs: NDArray[np.int64]) -> PairNull:
+    def of_counts(cls, counts: Int64Array, n_pairs: Int64Array) -> PairNull:
         """counts : int64 (miRNAs, PAIR_BINS), the shuffles' pairs with a site. n_pairs : int64
         (miRNAs,), all their pairs, with or without."""
         at_least = reverse_cumsum(counts)
@@ -490,7 +495,7 @@ class PairNull(NamedTuple):
         mean = (counts.sum(axis=0)[first:] @ steps + 1.0) / max(together[first], 1) * PAIR_STEP
         return cls(share, last, min(1.0, 1.0 / (mean * np.log(10.0))))
 
-    def log_p(self, mirna: NDArray[np.integer], score: NDArray[np.floating]) -> NDArray[np.float64]:
+    def log_p(self, mirna: IntegerArray, score: FloatingArray) -> Float64Array:
         """log10 of p of pairs, by the row of the miRNA and the pair score."""
         last, step = self.last[mirna], pair_score_bins(score)
         beyond = (score - last * PAIR_STEP) * (step > last)
@@ -499,8 +504,8 @@ class PairNull(NamedTuple):
 
 
 def class_table(
-    observed: NDArray[np.int64], shuffled: NDArray[np.int64] | NDArray[np.float64]
-) -> dict[str, NDArray[np.float64]]:
+    observed: Int64Array, shuffled: Int64Array | Float64Array
+) -> dict[str, Float64Array]:
     """Sites against those of the shuffles, by class and for all canonical ones and all together.
 
     observed   int64 (..., CLASSES)

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pairtile.arrays import CupyModule
+from pairtile.arrays import BoolArray, CupyModule, Float64Array, Int64Array
 from pairtile.gpu import compiling as cuda
 from pairtile.gpu.device import DeviceArray
 from pairtile.methods.mirna_targets.kernels.pair_scores import (
@@ -49,7 +48,7 @@ class SiteCounter:
         self,
         search: TargetSearch,
         each: int,
-        tables: tuple[NDArray[np.float64], ...],
+        tables: tuple[Float64Array, ...],
         shapes: Mapping[str, tuple[int, ...]],
     ) -> None:
         """each : shuffles of a miRNA; tables : ``SiteWords``, ``Background``, rates of hits;
@@ -69,8 +68,8 @@ class SiteCounter:
         total: dict[str, DeviceArray],
         begin: int,
         end: int,
-        columns: NDArray[np.int64],
-        allowed: NDArray[np.bool_] | None,
+        columns: Int64Array,
+        allowed: BoolArray | None,
         wanted: bool,
     ) -> Iterator[Sites]:
         """Count the sites of shuffles ``begin`` .. ``end`` - 1 on neighbouring transcripts; gives
@@ -78,7 +77,7 @@ class SiteCounter:
         search = self.search
         transcripts = search.transcripts.block(columns, search.settings.trim)
 
-        def counted(block: BlockSearch, allowed: NDArray[np.bool_] | None) -> Sites:
+        def counted(block: BlockSearch, allowed: BoolArray | None) -> Sites:
             first = begin, int(columns[0]) + block.begin
             return self._count(total, block, allowed, first, wanted)
 
@@ -89,7 +88,7 @@ class SiteCounter:
         self,
         total: dict[str, DeviceArray],
         block: BlockSearch,
-        allowed: NDArray[np.bool_] | None,
+        allowed: BoolArray | None,
         first_rows: tuple[int, int],
         wanted: bool,
     ) -> Sites:

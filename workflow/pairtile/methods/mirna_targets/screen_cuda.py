@@ -15,9 +15,8 @@ from pathlib import Path
 from types import ModuleType
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pairtile.arrays import CupyArray, CupyKernel
+from pairtile.arrays import BoolArray, CupyArray, CupyKernel, Int32Array, Int64Array, UInt8Array
 from pairtile.gpu import compiling as cuda
 from pairtile.gpu.device import Device
 from pairtile.methods.mirna_targets.scoring import SEED_ROWS, AlignmentScoring, SequenceBatch
@@ -39,7 +38,7 @@ class BlockSearch:
     def __init__(
         self,
         mirnas: SequenceBatch,
-        rows: NDArray[np.int64],
+        rows: Int64Array,
         references: SequenceBatch,
         begin: int,
         end: int,
@@ -58,21 +57,19 @@ class BlockSearch:
         self.references = SequenceBatch(text, offsets - offsets[0])
         self.groups, self.plain = groups(self.lengths, rows, scoring)
 
-    def candidates(self, allowed: NDArray[np.bool_] | None) -> tuple[NDArray[np.int32]]:
+    def candidates(self, allowed: BoolArray | None) -> tuple[Int32Array]:
         """i, j, row, column, score: int32 (5, count), sorted as ``Candidates`` says."""
         fields = self._candidates(allowed)
         fields[1] += self.begin
         return (self.device.to_host(fields),)
 
-    def alignments(
-        self, allowed: NDArray[np.bool_] | None
-    ) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+    def alignments(self, allowed: BoolArray | None) -> tuple[Int32Array, UInt8Array]:
         """What ``traced`` gives, references counted among all."""
         numbers, states = self.traced(allowed)
         numbers[1] += self.begin
         return self.device.to_host(numbers), self.device.to_host(states)
 
-    def traced(self, allowed: NDArray[np.bool_] | None) -> tuple[CupyArray, CupyArray]:
+    def traced(self, allowed: BoolArray | None) -> tuple[CupyArray, CupyArray]:
         """Candidates filtered and traced back, on the GPU, references counted within the block.
 
         Returns int32 (8, count), of those left, the fields of ``candidates``, begin row and column,
@@ -151,7 +148,7 @@ class BlockSearch:
             kernel((n_blocks,), (n_threads,), arguments, shared_mem=shared_bytes)
         return states
 
-    def _candidates(self, allowed: NDArray[np.bool_] | None) -> CupyArray:
+    def _candidates(self, allowed: BoolArray | None) -> CupyArray:
         """i, j (within the block), row, column, score on the GPU."""
         found = [self.xp.empty((5, 0), dtype=np.int32)]
         if self.groups:
@@ -391,7 +388,7 @@ class ScreenGroup:
     span      most columns that an alignment which reaches it can span
     """
 
-    mirnas: NDArray[np.int64]
+    mirnas: Int64Array
     rows: int
     tracked: int
     span: int
@@ -408,8 +405,8 @@ class ScreenGroup:
 
 
 def groups(
-    lengths: NDArray[np.int64], mirnas: NDArray[np.int64], scoring: AlignmentScoring
-) -> tuple[list[ScreenGroup], NDArray[np.int64]]:
+    lengths: Int64Array, mirnas: Int64Array, scoring: AlignmentScoring
+) -> tuple[list[ScreenGroup], Int64Array]:
     """Groups for the screen, and the miRNAs that only the plain kernel can take.
 
     lengths   letters of every miRNA, int64
@@ -419,7 +416,7 @@ def groups(
     more than ``ROW_COUNTS[-1]`` + 3 letters, those that can score more than ``MAX_SCORE``, and
     all where a gap costs nothing, so that alignments may span any number of columns.
     """
-    members: dict[int, list[NDArray[np.int64]]] = {}
+    members: dict[int, list[Int64Array]] = {}
     settings: dict[int, list[tuple[int, int]]] = {}
     plain = [np.empty(0, dtype=np.int64)]
     for n in np.unique(lengths[mirnas]).tolist():

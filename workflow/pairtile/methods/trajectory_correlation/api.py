@@ -479,9 +479,8 @@ class MotionCorrelation(HasMessages):
             table.insert(place, end, self._numbers[table[number].to_numpy()])
         table = table.drop(columns=["i", "j"])
         kind = "dcc" if self.settings["estimator"]["kind"] == "dcc" else "mi"
-        tested = f"{kind}_q_value" in table
         table.attrs["warnings"] = issue_warnings(
-            comparison_warnings(table, self.items, other.items, matched, ("this", "other"), tested)
+            comparison_warnings(table, self.items, other.items, matched, ("this", "other"), kind)
         )
         return table
 

@@ -28,7 +28,6 @@ from pairtile.methods.trajectory_correlation.matrices import (
     StreamedPairs,
     columns_of,
     write_matrices,
-    write_table,
 )
 from pairtile.methods.trajectory_correlation.network import ResidueNetwork, adjusted_rand
 from pairtile.methods.trajectory_correlation.residues import in_contact, selection_of
@@ -45,7 +44,7 @@ from pairtile.methods.trajectory_correlation.two_states import (
     moderated,
     relabellings,
 )
-from pairtile.runtime.files import read_arrays, read_table, verified, write_parquet
+from pairtile.runtime.files import read_arrays, read_table, verified, write_parquet, write_tsv
 
 message = messages_of(__package__)
 
@@ -226,9 +225,8 @@ def write_difference(
     written.counts["pairs_compared"] = len(table)
     written.counts["variables_compared"] = len(matched)
     kind = "dcc" if opened.config.estimator.kind == "dcc" else "mi"
-    tested = f"{kind}_q_value" in table
     names = folder.name, name
-    written.messages.extend(comparison_warnings(table, items, other_items, matched, names, tested))
+    written.messages.extend(comparison_warnings(table, items, other_items, matched, names, kind))
     names_of = items["name"].to_numpy(dtype=object)
     named = table.drop(columns=[c for c in table if "_replica_" in str(c)])
     named.insert(2, "source", names_of[table["i"]])
@@ -244,15 +242,15 @@ def write_difference(
         names=[*(f"{value}_difference" for value in VALUES), *also],
     )
     edges = named.drop(columns=["i", "j"]).iloc[:0]
-    if tested:
+    if f"{kind}_q_value" in table:
         edges = (
             named[named[f"{kind}_q_value"] <= LEVEL]
             .drop(columns=["i", "j"])
             .sort_values(f"{kind}_z", key=lambda z: -z.abs(), kind="stable")
         )
         written.counts["pairs_that_differ"] = len(edges)
-    write_table(folder / "difference_network.tsv", edges)
-    write_table(
+    write_tsv(folder / "difference_network.tsv", edges)
+    write_tsv(
         folder / "difference_residues.tsv",
         residue_differences(items, other_items, matched, opened.seed),
     )
@@ -268,18 +266,18 @@ def write_difference(
             contact_fraction=there["contact_fraction"][known],
             contact_fraction_replicas=there["contact_fraction_replicas"][:, known],
         )
-        write_table(
+        write_tsv(
             folder / "difference_contacts.tsv",
             contact_differences(opened.state, contacts, items, opened.seed),
         )
     if opened.config.domains:
         d = int(opened.state["series"].shape[1])
         domains = domain_differences(table, items, kind, d, opened.seed)
-        write_table(folder / "difference_domains.tsv", domains)
+        write_tsv(folder / "difference_domains.tsv", domains)
     if opened.config.communities:
         communities, agreement = _communities(opened, table, contacts, items, n_edges)
-        write_table(folder / "difference_communities.tsv", communities)
-        write_table(folder / "difference_agreement.tsv", agreement)
+        write_tsv(folder / "difference_communities.tsv", communities)
+        write_tsv(folder / "difference_agreement.tsv", agreement)
     if "structure" in opened.state:
         score = opened.config.score if opened.config.score in table else "correlation"
         _write_structure(opened, table, edges, items, score, folder)
@@ -291,11 +289,11 @@ def comparison_warnings(
     other_items: pd.DataFrame,
     matched: pd.Series,
     names: tuple[str, str],
-    tested: bool,
+    kind: str,
 ) -> list[Message]:
     """What two analyses do not share, what was not tested, and ``fit_warnings``.
 
-    names : what the two are called.
+    names : what the two are called. kind : ``mi`` or ``dcc``, which is tested where it can be.
     """
     found: list[Message] = []
     lacking = max(int(part["kept"].sum()) for part in (items, other_items)) - len(matched)
@@ -311,7 +309,7 @@ def comparison_warnings(
         )
     if (table["correlation"] < 0).any() != (table["correlation_other"] < 0).any():
         found.append(message("signs_not_compared", second=names[1], first=names[0]))
-    if not tested:
+    if f"{kind}_q_value" not in table:
         found.append(message("differences_untested", second=names[1]))
     return [*found, *fit_warnings(items, other_items, matched, names)]
 

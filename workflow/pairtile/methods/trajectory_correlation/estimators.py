@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma
 
 from pairtile.arrays import BoolArray
-from pairtile.engine.state import release
+from pairtile.engine.large_table import releasing
 from pairtile.gpu.device import Device, DeviceArray
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
 from pairtile.methods.trajectory_correlation.kernels.cyclic_bspline import (
@@ -62,7 +62,9 @@ class MotionPairs:
             value, only for ``kind: bspline``.
         """
         # Only these settings let missing values come so far; others need not read all series.
-        self.has_missing = settings.allows_missing and _has_missing(series)
+        self.has_missing = settings.allows_missing and any(
+            np.isnan(values).any() for values in releasing(series, series)
+        )
         self.series = series
         self.settings = settings
         self.device = device
@@ -140,14 +142,6 @@ def generalized_correlation(mi_nats: ArrayLike, d: int) -> NDArray[np.float64]:
     """
     mi = np.maximum(np.asarray(mi_nats, dtype=np.float64), 0.0)
     return np.asarray(np.sqrt(-np.expm1(-2.0 * mi / d)))
-
-
-def _has_missing(series: NDArray[np.floating]) -> bool:
-    for values in series:
-        if np.isnan(values).any():
-            return True
-        release(series)
-    return False
 
 
 # --- Gaussian, DCC --------------------------------------------------------------------------------

@@ -45,8 +45,8 @@ def in_fork(make: Callable[[], Iterator[T]], memory_bytes: int) -> Iterator[T]:
         If ``make`` raises, or its process dies.
     """
     receiving, sending = Pipe(duplex=False)
-    with warnings.catch_warnings():  # Python warns of forks beside threads: this one needs no lock
-        warnings.simplefilter("ignore")
+    # Python warns of forks beside threads: this one needs no lock.
+    with warnings.catch_warnings(action="ignore"):
         process = os.fork()
     if not process:
         receiving.close()

@@ -169,12 +169,6 @@ def columns_of(file: str) -> list[str]:
     return [name for columns in declared_columns(__package__, file) for name in columns.names]
 
 
-def write_table(path: Path, table: pd.DataFrame) -> None:
-    """Write a table as tab-separated text, whole or not at all; missing values are empty."""
-    with atomic_path(path) as temporary:
-        table.to_csv(temporary, sep="\t", index=False, lineterminator="\n", encoding="utf-8")
-
-
 def _add(archive: zipfile.ZipFile, name: str, values: NDArray[np.generic], small: bool) -> None:
     entry = zipfile.ZipInfo(f"{name}.npy")  # without the time: same content, same file
     entry.compress_type = zipfile.ZIP_DEFLATED if small else zipfile.ZIP_STORED

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import digamma
 
-from pairtile.arrays import BoolArray
+from pairtile.arrays import BoolArray, Float64Array
 from pairtile.cpu.njit import read_only
 from pairtile.cpu.vectors import LANES
 from pairtile.errors import DeviceError
@@ -63,9 +62,7 @@ class KsgPairs(PairBlocks):
             psi = digamma(counts + 1.0 if self.settings.variant == 1 else counts)
         return self.device.xp.asarray(np.where(np.isfinite(psi), psi, 0.0))
 
-    def _scores(
-        self, of_x: Block, of_y: Block, symmetric: bool, wanted: BoolArray
-    ) -> NDArray[np.float64]:
+    def _scores(self, of_x: Block, of_y: Block, symmetric: bool, wanted: BoolArray) -> Float64Array:
         (x,), (y,) = of_x, of_y
         total = self.device.to_host(self._totals(x, y, wanted, symmetric))
         return np.asarray(self._constant() - total / self.frames)
@@ -190,9 +187,7 @@ class KsgScalarPairs(KsgPairs):
         in_order = xp.ascontiguousarray(xp.take_along_axis(points, order, axis=1))
         return points, in_order, order.astype(np.int32)
 
-    def _scores(
-        self, of_x: Block, of_y: Block, symmetric: bool, wanted: BoolArray
-    ) -> NDArray[np.float64]:
+    def _scores(self, of_x: Block, of_y: Block, symmetric: bool, wanted: BoolArray) -> Float64Array:
         s, xp = self.settings, self.device.xp
         rows, columns = np.nonzero(wanted)
         sums = xp.empty(len(rows))
@@ -231,7 +226,7 @@ class TransferPairs(KsgPairs):
         columns: Variables,
         shift: Shift | None,
         wanted: BoolArray | None = None,
-    ) -> NDArray[np.float64]:
+    ) -> Float64Array:
         """As ``PairBlocks.block``, but shifted are the row variables: a target and its own past
         stay side by side."""
         s = self.settings

@@ -9,9 +9,8 @@ from types import ModuleType
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pairtile.arrays import BoolArray, CupyKernel
+from pairtile.arrays import BoolArray, CupyKernel, Float64Array, FloatingArray, Int64Array
 from pairtile.gpu.device import Device, DeviceArray
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
 
@@ -20,14 +19,14 @@ KERNELS = Path(__file__).parent / "kernels"
 Block: TypeAlias = tuple[Any, ...]
 """Variables made ready for an estimator, the series first."""
 
-Shift: TypeAlias = int | NDArray[np.int64]
+Shift: TypeAlias = int | Int64Array
 """Frames, or an order of the frames."""
 
-Variables: TypeAlias = slice | NDArray[np.int64]
+Variables: TypeAlias = slice | Int64Array
 """Some variables: a slice with a start and a stop, or their numbers, ascending."""
 
 
-def numbers_of(variables: Variables) -> NDArray[np.int64]:
+def numbers_of(variables: Variables) -> Int64Array:
     """Their numbers, int64 (variables,)."""
     if isinstance(variables, slice):
         return np.arange(variables.start, variables.stop)
@@ -80,7 +79,7 @@ class PairBlocks:
 
     def __init__(
         self,
-        series: NDArray[np.floating],
+        series: FloatingArray,
         settings: MotionEstimatorConfig,
         device: Device,
         has_missing: bool = False,
@@ -102,7 +101,7 @@ class PairBlocks:
         columns: Variables,
         shift: Shift | None,
         wanted: BoolArray | None = None,
-    ) -> NDArray[np.float64]:
+    ) -> Float64Array:
         """Values, float64 (rows, columns); the column variables taken ``shift`` frames later.
 
         wanted : bool (rows, columns); None: all cells.
@@ -123,9 +122,7 @@ class PairBlocks:
     def _prepare(self, block: Variables) -> Block:
         raise NotImplementedError
 
-    def _scores(
-        self, of_x: Block, of_y: Block, symmetric: bool, wanted: BoolArray
-    ) -> NDArray[np.float64]:
+    def _scores(self, of_x: Block, of_y: Block, symmetric: bool, wanted: BoolArray) -> Float64Array:
         """symmetric : ``of_x`` is ``of_y``. wanted : cells that must be right."""
         raise NotImplementedError
 
@@ -137,11 +134,11 @@ class PairBlocks:
     def _cell_by_cell(
         self,
         kernel: Callable[..., None],
-        x: NDArray[np.float64],
-        y: NDArray[np.float64],
+        x: Float64Array,
+        y: Float64Array,
         wanted: BoolArray,
         *settings: float,
-    ) -> NDArray[np.float64]:
+    ) -> Float64Array:
         """The wanted cells, as one of the kernels ``..._of_cells`` gives them; 0 elsewhere."""
         rows, columns = np.nonzero(wanted)
         values, found = np.empty(rows.size), np.zeros(wanted.shape)

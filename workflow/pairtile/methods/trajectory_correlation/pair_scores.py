@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import stdtr
 
-from pairtile.arrays import BoolArray, Float64Array, Int64Array
+from pairtile.arrays import BoolArray, Float64Array, FloatingArray, Int64Array
 from pairtile.errors import DeviceError
 from pairtile.gpu.device import Device
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
@@ -73,7 +72,7 @@ class MotionScores:
 
     def __init__(
         self,
-        replicas: list[NDArray[np.floating]],
+        replicas: list[FloatingArray],
         settings: list[MotionEstimatorConfig],
         shifts: Sequence[Int64Array],
         device: Device,

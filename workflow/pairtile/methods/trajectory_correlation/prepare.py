@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from itertools import islice, permutations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pairtile.arrays import Float64Array
+from pairtile.arrays import Float32Array, Float64Array, Int64Array
 from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
@@ -143,8 +142,7 @@ class _Preparation:
                     last = values[-1:]
                 progress.advance(len(block))
         if self.config.unwrap:
-            self.messages.append(message("unwrapped"))
-            say_done(self.messages[-1])
+            self.messages.append(say_done(message("unwrapped")))
         prepared = writer.finish(variables.dropped)
         self._describe(prepared, broken)
         return prepared
@@ -175,7 +173,7 @@ class _Preparation:
         )
         return residues, coordinate_variables(positions) if kind == "coordinates" else positions
 
-    def _masses(self, residues: Residues, selected: NDArray[np.int64]) -> Float64Array:
+    def _masses(self, residues: Residues, selected: Int64Array) -> Float64Array:
         """Of all atoms: those of the topology; else by elements, where all are known; else 1."""
         universe = self.input.universe
         if hasattr(universe.atoms, "masses") and not universe._topology.masses.is_guessed:
@@ -199,7 +197,7 @@ class _Preparation:
         )
         return np.ones(self.input.n_atoms)
 
-    def _least_moving(self, atoms: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _least_moving(self, atoms: Int64Array) -> Int64Array:
         """``atoms``, or those of them that move least under ``fit: least_moving``; by default a
         warning where these would make a difference."""
         if self.config.fit not in (DEFAULT_FIT, "least_moving"):
@@ -255,15 +253,15 @@ class _Preparation:
                         n_frames += len(block)
                 reference = centred(total / n_frames)
             where = f"the average structure, found in {AVERAGE_PASSES} rounds from {where}"
-        self.messages.append(message("superposed", atoms=self.fit.size, where=where))
-        say_done(self.messages[-1])
+        said = message("superposed", atoms=self.fit.size, where=where)
+        self.messages.append(say_done(said))
         return reference
 
     # --- reading -----------------------------------------------------------------------------
 
     def _blocks(
-        self, run: Run, atoms: NDArray[np.int64], numbers: range | None = None
-    ) -> Iterator[tuple[Float64Array, NDArray[np.float32] | None]]:
+        self, run: Run, atoms: Int64Array, numbers: range | None = None
+    ) -> Iterator[tuple[Float64Array, Float32Array | None]]:
         """Positions of ``atoms`` (frames, atoms, 3), a block of frames at a time, and the box."""
         at_a_time = frames_in_block(3 * atoms.size + len(self.variables) * 3)
         numbers = run.frames if numbers is None else numbers
@@ -278,7 +276,7 @@ class _Preparation:
             check_finite(self.input, run, frames, atoms, block)
             yield block, box
 
-    def _superposed(self, block: Float64Array, atoms: NDArray[np.int64]) -> Float64Array:
+    def _superposed(self, block: Float64Array, atoms: Int64Array) -> Float64Array:
         if self.reference is None:
             return block
         return superpose(block, np.searchsorted(atoms, self.fit), self.reference)

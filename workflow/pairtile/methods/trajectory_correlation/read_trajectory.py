@@ -9,9 +9,9 @@ import re
 import struct
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from io import StringIO
 from pathlib import Path
 from types import ModuleType
@@ -109,8 +109,7 @@ class Trajectories:
         mda = import_mdanalysis()
         check_file(topology, "a topology")
         try:
-            with warnings.catch_warnings(record=True) as heard:
-                warnings.simplefilter("always")
+            with warnings.catch_warnings(record=True, action="always") as heard:
                 self.universe: Universe = mda.Universe(topology)
         except Exception as error:  # readers of some forty formats raise what they like
             raise InputError.at(
@@ -503,20 +502,13 @@ def _widened(match: re.Match[str]) -> str:
 
 def _interval_ps(trajectory: ProtoReader) -> float:
     """Between two frames; NaN where files do not say: MDAnalysis warns and puts 1."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        try:
-            return float(trajectory.dt)
-        except UserWarning:
-            return float("nan")
+    with suppress(UserWarning), warnings.catch_warnings(action="error"):
+        return float(trajectory.dt)
+    return float("nan")
 
 
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """MDAnalysis warns of every guess (masses, elements, time steps)."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
+_quiet = partial(warnings.catch_warnings, action="ignore")
+"""MDAnalysis warns of every guess (masses, elements, time steps)."""
 
 
 def _cannot_read(error: Exception) -> str:

@@ -14,9 +14,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from pairtile.arrays import BoolArray
+from pairtile.arrays import AnyArray, BoolArray, Int64Array, IntegerArray
 from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.chunk_file import Rows, Summaries
 from pairtile.engine.estimator import (
@@ -343,7 +342,7 @@ class TrajectoryCorrelation(
 
     # --- network --------------------------------------------------------------------------------
 
-    def in_contact(self, i: NDArray[np.integer], j: NDArray[np.integer]) -> BoolArray | None:
+    def in_contact(self, i: IntegerArray, j: IntegerArray) -> BoolArray | None:
         """Which pairs may become edges; None for all."""
         contacts = self.config.contact_rule
         return in_contact(i, j, self.state, contacts.fraction) if contacts else None
@@ -388,9 +387,7 @@ class TrajectoryCorrelation(
         edges = pairs.rename(columns={"i": "source", "j": "target"})
         return Ranking(edges[["source", "target"]].assign(score=edges[score].abs()), directed=False)
 
-    def result_arrays(
-        self, merged: MergedResults, network: Network
-    ) -> dict[str, NDArray[np.generic]]:
+    def result_arrays(self, merged: MergedResults, network: Network) -> dict[str, AnyArray]:
         by_size = network.threshold["keep"] in ("correlation", "top_edges")
         by_size &= self.config.score == "correlation"  # the histogram is of that
         least = network.threshold["least_correlation"] if by_size else None
@@ -446,9 +443,7 @@ MAX_KSG_TILE = 64
 would save a tenth of that, and show no progress meanwhile."""
 
 
-def rows_of(
-    merged: MergedResults, columns: Sequence[str], numbers: NDArray[np.int64]
-) -> pd.DataFrame:
+def rows_of(merged: MergedResults, columns: Sequence[str], numbers: Int64Array) -> pd.DataFrame:
     """Rows of the merged table by their numbers, in this order, read a part at a time."""
     order = np.argsort(numbers, kind="stable")
     wanted = numbers[order]

@@ -311,8 +311,8 @@ def _without_repeated(
                 "coarse scale",
             )
     prepared = without_frames(prepared, [[*own] for own in repeated], cyclic, scratch)
-    prepared.messages.append(message("repeated_frames_left_out", n=exact, example=shown))
-    say_done(prepared.messages[-1])
+    said = say_done(message("repeated_frames_left_out", n=exact, example=shown))
+    prepared.messages.append(said)
     return prepared
 
 
@@ -394,15 +394,9 @@ def _describe(
         if few.any():
             prepared.messages.append(message("few_models", n=sum(lengths)))
         return
-    prepared.messages.append(
-        message(
-            "correlation_times",
-            median=np.median(times),
-            low=np.quantile(times, 0.05),
-            high=np.quantile(times, 0.95),
-        )
-    )
-    say_done(prepared.messages[-1])
+    low, high = np.quantile(times, [0.05, 0.95])
+    said = message("correlation_times", median=np.median(times), low=low, high=high)
+    prepared.messages.append(say_done(said))
     if few.any():
         prepared.messages.append(
             message(

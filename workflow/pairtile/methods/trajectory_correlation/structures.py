@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pairtile.errors import InputError
 from pairtile.methods.trajectory_correlation.arrays import MotionArrays
-from pairtile.runtime.files import atomic_path
+from pairtile.runtime.files import write_text
 
 COLOURS = (
     *((31, 119, 180), (255, 127, 14), (44, 160, 44), (214, 39, 40), (148, 103, 189)),
@@ -116,7 +116,7 @@ def write_chimerax_attributes(
             "recipient: residues",
             *(f"\t/{label}\t{value:.6g}" for label, value in own.items()),
         ]
-    _write_lines(path, lines)
+    write_text(path, "\n".join(lines) + "\n")
 
 
 def item_places(items: pd.DataFrame, state: MotionArrays) -> NDArray[np.float64]:
@@ -215,7 +215,8 @@ def write_structure_pdb(
         *(f"CHAIN {new}: {old or 'NO NAME'}" for old, new in letters.items() if new != old),
     ]
     lines = [f"REMARK   6 {_field(' '.join(text.split()), 68)}" for text in remarks]
-    _write_lines(path, [*lines, *atom_lines(structure, value, community), "END"])
+    lines += [*atom_lines(structure, value, community), "END\n"]
+    write_text(path, "\n".join(lines))
 
 
 def atom_lines(
@@ -292,8 +293,7 @@ def write_script(
         atoms=np.bincount(structure["residue"]) if structure is not None else (),
         attributes=f"{path.stem}.defattr" if values else "",
     )
-    with atomic_path(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    write_text(path, text)
 
 
 def _rods(links: Links) -> list[tuple[list[str], list[str], str, tuple[int, int, int]]]:
@@ -325,8 +325,3 @@ def _icode(atom: np.void) -> str:
 def _in_columns(resid: int) -> int:
     """The number of a residue in the four columns of a PDB file, from 0 again after 9999."""
     return int(resid) if -1000 < resid < 10_000 else int(resid) % 10_000
-
-
-def _write_lines(path: Path, lines: list[str]) -> None:
-    with atomic_path(path) as temporary:
-        temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")

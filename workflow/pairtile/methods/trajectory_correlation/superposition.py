@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import pdist, squareform
 
-from pairtile.arrays import BoolArray, Float64Array, Int64Array
+from pairtile.arrays import BoolArray, Float64Array, Int64Array, IntegerArray
 
 AVERAGE_PASSES = 2
 """Rounds in which an average structure is found."""
@@ -34,9 +33,7 @@ def rotations(mobile: Float64Array, reference: Float64Array) -> Float64Array:
     return left @ right
 
 
-def superpose(
-    positions: Float64Array, fit: NDArray[np.integer], reference: Float64Array
-) -> Float64Array:
+def superpose(positions: Float64Array, fit: IntegerArray, reference: Float64Array) -> Float64Array:
     """Frames moved and turned so that the atoms ``fit`` lie nearest to the reference.
 
     ``positions``: (frames, atoms, 3). ``fit``: numbers of the atoms to lay over one another.

@@ -10,10 +10,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from pairtile.arrays import Float64Array
+from pairtile.arrays import (
+    AnyArray,
+    BoolArray,
+    Float64Array,
+    FloatingArray,
+    Int32Array,
+    IntegerArray,
+)
 from pairtile.declare.messages import messages_of
 from pairtile.engine.estimator import Estimator, MergedResults, TableSummary
 from pairtile.engine.large_table import row_blocks
@@ -29,7 +35,6 @@ from pairtile.methods.trajectory_correlation.matrices import (
     residue_sums,
     write_g_correlation_text,
     write_matrices,
-    write_table,
 )
 from pairtile.methods.trajectory_correlation.network import (
     CENTRALITIES,
@@ -54,7 +59,7 @@ from pairtile.methods.trajectory_correlation.structures import (
     write_script,
     write_structure_pdb,
 )
-from pairtile.runtime.files import write_parquet
+from pairtile.runtime.files import write_parquet, write_tsv
 
 message = messages_of(__package__)
 
@@ -72,10 +77,10 @@ def write_trajectory_tables(
     config = opened.config
     pairs = StreamedPairs(opened.schema().names, lambda names: merged.batches([*names]))
     written = TableSummary()
-    also: dict[str, Callable[[], NDArray[np.generic]]] = {}
+    also: dict[str, Callable[[], AnyArray]] = {}
     if "frames.tsv" in config.result_tables():
         frames, shares = frames_table(opened.state)
-        write_table(folder / "frames.tsv", frames)
+        write_tsv(folder / "frames.tsv", frames)
         also["component_shares"] = lambda: shares
     if config.pairs == "all":
         _write_matrices(opened, merged, pairs, items, folder, also)
@@ -90,7 +95,7 @@ def write_trajectory_tables(
         )
         write_parquet(folder / "directions.parquet", directed, __package__)
         significant = directed[directed["q_value"] <= LEVEL]
-        write_table(folder / "directed_network.tsv", significant)
+        write_tsv(folder / "directed_network.tsv", significant)
         written.counts["directed_edges"] = len(significant)
     if config.g_correlation_text:
         write_g_correlation_text(
@@ -104,7 +109,7 @@ def write_trajectory_tables(
             message("network_too_large", n=network.correlation.size, most=MAX_EDGES)
         )
         network = ResidueNetwork.of_edges(network.n_nodes, [], [], [])
-    communities: dict[str, NDArray[np.int32]] = {
+    communities: dict[str, Int32Array] = {
         method: network.communities(method, opened.seed) for method in config.communities
     }
     for method, found in communities.items():
@@ -126,19 +131,19 @@ def write_trajectory_tables(
     table = residue_table(items, whole, communities, centralities, means)
     for name, end in {"te_out": "source", "te_in": "target"}.items() if config.direction else ():
         table[name] = table["name"].map(directed.groupby(end)["te_share"].mean())
-    write_table(folder / "residues.tsv", table)
+    write_tsv(folder / "residues.tsv", table)
     if config.domains or communities:
         groups = {
             **({"domain": table["domain"].to_numpy(dtype=object)} if config.domains else {}),
             **{f"community_{name}": found for name, found in communities.items()},
         }
-        write_table(folder / "domains.tsv", group_table(groups, network, merged, config.score))
+        write_tsv(folder / "domains.tsv", group_table(groups, network, merged, config.score))
     if communities:
         agreement = {
             method: float((merged.scores or {}).get(f"community_agreement_{method}", np.nan))
             for method in communities
         }
-        write_table(
+        write_tsv(
             folder / "communities.tsv", community_table(items, network, communities, agreement)
         )
     first_paths: list[ResiduePath] = []
@@ -146,7 +151,7 @@ def write_trajectory_tables(
         ends = path_ends(items, config.paths)
         wanted = config.suboptimal_paths
         paths = [shortest_paths(network, start, end, wanted) for start, end in ends]
-        write_table(folder / "paths.tsv", path_table(items, network, ends, paths))
+        write_tsv(folder / "paths.tsv", path_table(items, network, ends, paths))
         written.counts["paths_found"] = sum(map(len, paths))
         first_paths = [found[0] for found in paths if found]
         for (source, target), between in zip(config.paths, paths, strict=True):
@@ -160,7 +165,7 @@ def write_trajectory_tables(
     return written
 
 
-def mean_correlation(merged: MergedResults, n_items: int, score: str) -> NDArray[np.float64]:
+def mean_correlation(merged: MergedResults, n_items: int, score: str) -> Float64Array:
     """Mean size of the correlation (the column ``score``) of each item in all pairs that were
     scored; NaN for one in none."""
     total, pairs = np.zeros(n_items), np.zeros(n_items)
@@ -178,11 +183,11 @@ def _write_matrices(
     pairs: StreamedPairs,
     items: pd.DataFrame,
     folder: Path,
-    also: dict[str, Callable[[], NDArray[np.generic]]],
+    also: dict[str, Callable[[], AnyArray]],
 ) -> None:
     kept, contacts = items[items["kept"]], opened.config.contact_rule
 
-    def q_values() -> NDArray[np.floating]:
+    def q_values() -> FloatingArray:
         columns = pa.concat_tables(merged.batches(["i", "j", "p_value"]))
         i, j = columns["i"].to_numpy(), columns["j"].to_numpy()
         there = in_contact(i, j, opened.state, contacts.fraction) if contacts else None
@@ -190,7 +195,7 @@ def _write_matrices(
         table = pd.DataFrame({"i": i, "j": j, "q_value": q}, copy=False)
         return correlation_matrix(table, items, "q_value")
 
-    def contact() -> NDArray[np.bool_]:
+    def contact() -> BoolArray:
         matrix = np.zeros((len(kept), len(kept)), dtype=bool)
         assert contacts
         i, j = pairs_in_contact(opened.state, contacts.fraction)
@@ -224,7 +229,7 @@ def _write_structure(
     opened: Estimator[TrajectoryCorrelationConfig, MotionArrays],
     merged: MergedResults,
     items: pd.DataFrame,
-    communities: NDArray[np.int32],
+    communities: Int32Array,
     table: pd.DataFrame,
     paths: Sequence[ResiduePath],
     folder: Path,
@@ -281,9 +286,9 @@ MOTION = ("sd", "correlation_time", "n_effective")
 def residue_table(
     items: pd.DataFrame,
     network: ResidueNetwork,
-    communities: Mapping[str, NDArray[np.integer]],
-    centralities: Mapping[str, NDArray[np.float64]] | None = None,
-    mean_correlation: NDArray[np.float64] | None = None,
+    communities: Mapping[str, IntegerArray],
+    centralities: Mapping[str, Float64Array] | None = None,
+    mean_correlation: Float64Array | None = None,
 ) -> pd.DataFrame:
     """One row for each variable that is paired, in the order of items (``residues.tsv``).
 
@@ -311,7 +316,7 @@ def residue_table(
 
 
 def group_table(
-    groups: Mapping[str, NDArray[np.generic]],
+    groups: Mapping[str, AnyArray],
     network: ResidueNetwork,
     merged: MergedResults,
     score: str,
@@ -354,7 +359,7 @@ def group_table(
 def community_table(
     items: pd.DataFrame,
     network: ResidueNetwork,
-    communities: Mapping[str, NDArray[np.integer]],
+    communities: Mapping[str, IntegerArray],
     agreement: Mapping[str, float] | None = None,
 ) -> pd.DataFrame:
     """One row for each community of each method, the largest first (``communities.tsv``).
@@ -473,7 +478,7 @@ def frames_table(state: MotionArrays) -> tuple[pd.DataFrame, Float64Array]:
 
 
 def _components(
-    series: NDArray[np.floating],
+    series: FloatingArray,
 ) -> tuple[Float64Array | None, Float64Array, Float64Array]:
     """Axes (3 n, 2), the mean (3 n,), and shares of the variance (2,); no axes of too many."""
     n, _, n_frames = series.shape

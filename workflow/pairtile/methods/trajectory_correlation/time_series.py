@@ -25,13 +25,11 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from pairtile.arrays import BoolArray, Float64Array, Int64Array
+from pairtile.arrays import BoolArray, Float64Array, FloatingArray, Int64Array
 from pairtile.declare.messages import messages_of
 from pairtile.engine.estimator import PreparedInput
-from pairtile.engine.large_table import row_blocks
-from pairtile.engine.state import release
+from pairtile.engine.large_table import releasing, row_blocks
 from pairtile.errors import InputError, StoreError
 from pairtile.methods.trajectory_correlation.arrays import MotionArrays
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
@@ -298,7 +296,7 @@ class Moments(NamedTuple):
     constant: BoolArray
 
 
-def moments_of(series: NDArray[np.floating], offsets: Int64Array, cyclic: bool) -> Moments:
+def moments_of(series: FloatingArray, offsets: Int64Array, cyclic: bool) -> Moments:
     """Moments of series (variables, dimensions, frames), some variables at a time; NaN is a value
     that is missing, but of angles (``cyclic``) none is."""
     shape = (len(offsets) - 1, *series.shape[:2])
@@ -306,7 +304,7 @@ def moments_of(series: NDArray[np.floating], offsets: Int64Array, cyclic: bool) 
         np.zeros(shape, np.int64), np.zeros(shape), np.zeros(shape), np.zeros(shape[:2], bool)
     )
     # Each block is there several times, as it is and in sums.
-    for some in row_blocks(series.shape, BLOCK_BYTES // 128):
+    for some in releasing(row_blocks(series.shape, BLOCK_BYTES // 128), series):
         block = np.asarray(series[some], dtype=np.float64)
         for replica, (begin, end) in enumerate(pairwise(offsets)):
             # Frame after frame, all variables at once: one pass over the memory for each sum.
@@ -322,7 +320,6 @@ def moments_of(series: NDArray[np.floating], offsets: Int64Array, cyclic: bool) 
                 found.squares[at] = np.nansum((values - found.mean[at]) ** 2, axis=0)
             low, high = np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
             found.constant[at] = (low == high).all(axis=1)
-        release(series)
     return found
 
 

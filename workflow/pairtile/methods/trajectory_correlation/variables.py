@@ -8,10 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import sparse
 
-from pairtile.arrays import Float64Array, Int64Array
+from pairtile.arrays import Float64Array, Int64Array, IntegerArray
 from pairtile.errors import InputError
 from pairtile.methods.trajectory_correlation.atoms import CALCIUM
 from pairtile.methods.trajectory_correlation.residues import Residues
@@ -45,7 +44,7 @@ class Variables:
     """
 
     table: pd.DataFrame
-    atoms: NDArray[np.int64]
+    atoms: Int64Array
     dimensions: int
     values: Callable[[Float64Array], Float64Array]
     centres: Callable[[Float64Array], Float64Array]
@@ -204,7 +203,7 @@ def _weights(
     kind: str,
     names: Sequence[str],
     source: str,
-) -> tuple[NDArray[np.int64], Callable[[Float64Array], Float64Array]]:
+) -> tuple[Int64Array, Callable[[Float64Array], Float64Array]]:
     """The atoms of all groups, and a function from their positions to the groups' centres."""
     flat = np.concatenate([np.asarray(group, dtype=np.int64) for group in groups])
     sizes = np.array([len(group) for group in groups])
@@ -283,7 +282,7 @@ def dihedral_atoms(
     return None if a is None or b is None or c is None or d is None else (a, b, c, d)
 
 
-def dihedral_angles(positions: NDArray[np.float64], quadruples: NDArray[np.integer]) -> NDArray:
+def dihedral_angles(positions: Float64Array, quadruples: IntegerArray) -> Float64Array:
     """Angles in radians, -pi to pi, shape (frames, angles); 0 is cis, positive is clockwise when
     seen along the middle bond (IUPAC).
 
@@ -295,4 +294,4 @@ def dihedral_angles(positions: NDArray[np.float64], quadruples: NDArray[np.integ
     # atan2 of sine and cosine times the same lengths: exact near 0 and 180 degrees too.
     sine = np.einsum("fqx,fqx->fq", np.cross(first, second), along)
     cosine = np.einsum("fqx,fqx->fq", first, second) * np.linalg.norm(along, axis=-1)
-    return np.arctan2(sine, cosine)
+    return np.asarray(np.arctan2(sine, cosine))
