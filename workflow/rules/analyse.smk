@@ -1,4 +1,4 @@
-# Small analyses: all their steps in a job or a few, which leave out what is done already. Plans, chunks
+# Small analyses: all their steps in one job, which leaves out what is done already. Plans, chunks
 # and all other files are those of large ones.
 from pairtile.runtime.requests import shares
 
@@ -39,10 +39,20 @@ for NUMBER, NAMES in enumerate(shares(SMALL)):
         priority: 100
         conda:
             ENVIRONMENT
-        threads: max(1, (internals.cores_given(workflow) or 1) // len(shares(SMALL)))
+        threads:
+            max(
+                1,
+                (
+                    internals.cores_given(workflow)
+                    or min(len(NAMES), requests.MAX_SMALL_JOBS)
+                )
+                // len(shares(SMALL)),
+            )
         resources:
             **job_resources(
-                lambda wildcards, input: requests.small_memory(input),
+                partial(
+                    lambda n, _, input: requests.small_memory(input, n), len(NAMES)
+                ),
                 partial(lambda n, *_: n * requests.SMALL_ANALYSIS_SECONDS, len(NAMES)),
                 least=30,
                 gpu=lambda wildcards, input: int(CONFIG.backend == "cuda") or None,

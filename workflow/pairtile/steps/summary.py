@@ -9,6 +9,7 @@ import platform
 import subprocess
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +151,7 @@ def _joined(run: AnalysisRun, planned: Content, steps: Sequence[Content]) -> Con
     return content
 
 
+@cache
 def git_revision(file: Path) -> str | None:
     """The commit of the repository that tracks ``file``, with ``-dirty`` where tracked files were
     changed; None where none does, or git is not installed."""
@@ -180,6 +182,7 @@ def _chunks(records: dict[str, Content]) -> Content:
     }
 
 
+@cache
 def _versions() -> dict[str, str]:
     found = {}
     for package in PACKAGES:
