@@ -60,6 +60,6 @@ for NUMBER, NAMES in enumerate(shares(SMALL)):
         params:
             work=partial(runs_of_share, NAMES),
         message:
-            f"{', '.join(NAMES)}: all steps"
+            f"{NAMES[0]}{f' and {len(NAMES) - 1} more' * (len(NAMES) > 1)}: all steps"
         script:
             "../../scripts/analyse.py"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -215,11 +215,10 @@ def is_small(config: Analysis) -> bool:
     )
 
 
-def shares(small: Iterable[str]) -> list[list[str]]:
+def shares(small: Collection[str]) -> list[list[str]]:
     """Small analyses, by the jobs that compute them: one each, or many in one job, whose processes
     each pay once for imports."""
-    names = list(small)
-    return [[name] for name in names] if len(names) <= MAX_SMALL_JOBS else [names]
+    return [[name] for name in small] if len(small) <= MAX_SMALL_JOBS else [[*small]]
 
 
 def small_memory(input: Paths, analyses: int) -> float:

@@ -8,8 +8,8 @@ these steps. Each is the function of its name in the module of its name, is give
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -29,6 +29,7 @@ from pairtile.runtime.end_together import end_with_parent
 from pairtile.runtime.files import checksum_of, json_digest, read_json, verified
 from pairtile.runtime.input_changes import input_changed
 from pairtile.runtime.job import logged_to
+from pairtile.runtime.record import Progress
 from pairtile.steps.result_files import ResultFiles, chunk_name
 
 NAME = "library"
@@ -256,12 +257,18 @@ class AnalysisRun:
         return self
 
 
-def make_all(runs: Iterable[AnalysisRun], processes: int = 1) -> None:
+def make_all(runs: Sequence[AnalysisRun], processes: int = 1) -> None:
     """``make`` each, by forks of this process where ``processes`` is more than one; what goes wrong
     in one is logged, and raised when all others are done."""
-    forked = processes, get_context("fork"), end_with_parent
-    with ProcessPoolExecutor(*forked) if processes > 1 else ThreadPoolExecutor(1) as pool:
+    with (
+        ProcessPoolExecutor(processes, get_context("fork"), end_with_parent)
+        if processes > 1
+        else ThreadPoolExecutor(1)
+    ) as pool:
         made = [pool.submit(run.make) for run in runs]
+        progress = Progress(len(runs), "analyses")
+        for _ in as_completed(made):
+            progress.advance(1)
     for one in made:
         one.result()
 
