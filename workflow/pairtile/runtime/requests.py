@@ -221,9 +221,9 @@ def shares(small: Collection[str]) -> list[list[str]]:
     return [[name] for name in small] if len(small) <= MAX_SMALL_JOBS else [[*small]]
 
 
-def small_memory(input: Paths, analyses: int) -> float:
+def small_memory(input: Paths, at_once: int) -> float:
     """Memory of a job of small analyses: what they read counts little beside what they compute."""
-    return (2 + min(analyses, MAX_SMALL_JOBS)) * START_BYTES + 20 * data_bytes(input)
+    return (2 + at_once) * START_BYTES + 20 * data_bytes(input)
 
 
 def tiles_bytes(plan: PlannedRequests | None) -> float:
