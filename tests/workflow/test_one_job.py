@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import random
+import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -351,26 +355,32 @@ def test_small_is_what_is_here_and_short_and_not_cut_by_hand(tmp_path: Path) -> 
     assert not small(tmp_path)
 
 
-def test_many_small_analyses_share_a_few_jobs_in_their_order() -> None:
+def test_many_small_analyses_share_a_job_in_their_order() -> None:
     assert shares([]) == []
-    assert shares(["a"]) == [["a"]]
     assert shares(["a", "b", "c"]) == [["a"], ["b"], ["c"]]
-    names = [str(number) for number in range(43)]
-    found = shares(names)
-    assert [name for share in found for name in share] == names
-    assert {len(share) for share in found} == {5, 6}
-    assert len(found) == MAX_SMALL_JOBS
+    names = [str(number) for number in range(MAX_SMALL_JOBS + 1)]
+    assert shares(names[:-1]) == [[name] for name in names[:-1]]
+    assert shares(names) == [names]
 
 
-def test_a_fault_of_one_analysis_does_not_end_the_others(tmp_path: Path) -> None:
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_fault_of_one_analysis_does_not_end_the_others(tmp_path: Path, processes: int) -> None:
     broken, sound = tmp_path / "broken", tmp_path / "sound"
     for place in (broken, sound):
         place.mkdir()
         write_data(place)
     (broken / "expression.tsv").write_text("gene\ts1\ts2\nG1\t1\tx\n")
     runs = [Analysis(place, NET).run for place in (broken, sound)]
-    with pytest.raises(PairtileError, match=r"expression\.tsv"):
-        make_all(runs)
+    if processes == 1:
+        with pytest.raises(PairtileError, match=r"expression\.tsv"):
+            make_all(runs)
+    else:  # from a process that has not used numba's threads, as a job
+        code = (
+            "import pickle, sys; make_all, *given = pickle.load(sys.stdin.buffer); make_all(*given)"
+        )
+        given = pickle.dumps((make_all, runs, processes))
+        done = subprocess.run([sys.executable, "-c", code], input=given, capture_output=True)
+        assert re.search(rb"InputError: .*expression\.tsv", done.stderr)
     assert [run.is_whole() for run in runs] == [False, True]
     logs = [(run.folder / "logs/prepare.log").read_text() for run in runs]
     assert ["ERROR" in text for text in logs] == [True, False]

@@ -1,6 +1,6 @@
-# Small analyses: all their steps in a job or a few, which leave out what is done already. Plans, chunks
+# Small analyses: all their steps in one job, which leaves out what is done already. Plans, chunks
 # and all other files are those of large ones.
-from pairtile.runtime.requests import shares
+from pairtile.runtime.requests import MAX_SMALL_JOBS, shares
 
 
 def inputs_of(names):
@@ -17,6 +17,9 @@ def inputs_of(names):
 
 
 for NUMBER, NAMES in enumerate(shares(SMALL)):
+    AT_ONCE = min(
+        len(NAMES), internals.cores_given(workflow) or MAX_SMALL_JOBS, MAX_SMALL_JOBS
+    )
 
     rule:
         name:
@@ -39,10 +42,10 @@ for NUMBER, NAMES in enumerate(shares(SMALL)):
         priority: 100
         conda:
             ENVIRONMENT
-        threads: max(1, (internals.cores_given(workflow) or 1) // len(shares(SMALL)))
+        threads: max(1, (internals.cores_given(workflow) or AT_ONCE) // len(shares(SMALL)))
         resources:
             **job_resources(
-                lambda wildcards, input: requests.small_memory(input),
+                partial(lambda n, _, input: requests.small_memory(input, n), AT_ONCE),
                 partial(lambda n, *_: n * requests.SMALL_ANALYSIS_SECONDS, len(NAMES)),
                 least=30,
                 gpu=lambda wildcards, input: int(CONFIG.backend == "cuda") or None,
@@ -50,6 +53,6 @@ for NUMBER, NAMES in enumerate(shares(SMALL)):
         params:
             work=partial(runs_of_share, NAMES),
         message:
-            f"{', '.join(NAMES)}: all steps"
+            f"{NAMES[0]}{f' and {len(NAMES) - 1} more' * (len(NAMES) > 1)}: all steps"
         script:
             "../../scripts/analyse.py"

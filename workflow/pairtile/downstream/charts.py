@@ -10,7 +10,6 @@ import pandas as pd
 
 from pairtile.arrays import Int64Array
 from pairtile.downstream.eigengenes import standardise
-from pairtile.downstream.enrichment import FILE
 from pairtile.downstream.given import Q_VALUE
 from pairtile.engine.state import open_state
 from pairtile.io.annotations import KIND_LIMIT
@@ -81,7 +80,7 @@ def differential_figure(results: Results) -> Drawn:
 
 def enrichment_figure(results: Results) -> Drawn:
     """The sets with the smallest q-values: their overlaps with lists, and what chance gives."""
-    table = results.table(FILE, __package__)
+    table = results.table("enrichment.tsv", __package__)
     shown = needed(table[(table["q_value"] <= Q_VALUE) & table["overlap"].notna()].head(SHOWN))
     lists = shown["list"].where(shown["kind"] != "module", "module " + shown["list"])
     names = [

@@ -149,7 +149,8 @@ def save_figure(figure: Figure, folder: Path, name: str) -> bytes:
             layout.execute(figure)
         figure.set_layout_engine(None)  # else each file lays out and draws once more
         figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
-        figure.savefig(png, format="png", dpi=300, metadata={"Software": None})
+        quick = {"compress_level": 1}  # half the time for a quarter more bytes
+        figure.savefig(png, format="png", dpi=300, metadata={"Software": None}, pil_kwargs=quick)
         figure.set_layout_engine(layout)
     # Neither the style of each mark nor indentation: pages carry these files whole.
     small = re.sub(rb"\n +<", b"\n<", _MARKS.sub(_with_one_style, svg.getvalue()))

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,8 @@ CUDA_BYTES = 1 << 30
 """Host memory that the CUDA libraries and a context take beside it: measured 0.3 to 0.5 GiB."""
 
 MAX_SMALL_JOBS = 8
-"""The most jobs for all small analyses of a run; the same wherever it runs, as rules must be."""
+"""The most jobs of one small analysis each; of more analyses, the processes of one job for all. The
+same wherever it runs, as rules must be."""
 
 SMALL_ANALYSIS_SECONDS = 30.0
 """Seconds that a small analysis takes at most on a slow machine."""
@@ -215,17 +215,15 @@ def is_small(config: Analysis) -> bool:
     )
 
 
-def shares(small: Iterable[str]) -> list[list[str]]:
-    """Small analyses, by the jobs that compute them: each pays once for a start and for imports."""
-    names = list(small)
-    jobs = min(len(names), MAX_SMALL_JOBS)
-    ends = [job * len(names) // max(1, jobs) for job in range(jobs + 1)]
-    return [names[a:b] for a, b in pairwise(ends)]
+def shares(small: Collection[str]) -> list[list[str]]:
+    """Small analyses, by the jobs that compute them: one each, or many in one job, whose processes
+    each pay once for imports."""
+    return [[name] for name in small] if len(small) <= MAX_SMALL_JOBS else [[*small]]
 
 
-def small_memory(input: Paths) -> float:
+def small_memory(input: Paths, at_once: int) -> float:
     """Memory of a job of small analyses: what they read counts little beside what they compute."""
-    return 3 * START_BYTES + 20 * data_bytes(input)
+    return (2 + at_once) * START_BYTES + 20 * data_bytes(input)
 
 
 def tiles_bytes(plan: PlannedRequests | None) -> float:

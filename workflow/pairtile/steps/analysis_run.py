@@ -7,10 +7,12 @@ these steps. Each is the function of its name in the module of its name, is give
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
+from multiprocessing import get_context
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import NamedTuple, Self
@@ -22,10 +24,11 @@ from pairtile.config.root import Config
 from pairtile.engine.custody import Custody, custody, verified_by_record
 from pairtile.errors import StoreError
 from pairtile.io.in_memory import inputs_in_memory
+from pairtile.runtime.end_together import end_with_parent
 from pairtile.runtime.files import checksum_of, json_digest, read_json, verified
 from pairtile.runtime.input_changes import input_changed
 from pairtile.runtime.job import logged_to
-from pairtile.runtime.record import log
+from pairtile.runtime.record import Progress, log
 from pairtile.steps.result_files import ResultFiles, chunk_name
 
 NAME = "library"
@@ -251,16 +254,20 @@ class AnalysisRun:
         return self
 
 
-def make_all(runs: Iterable[AnalysisRun]) -> None:
-    """``make`` each; what goes wrong in one is logged, and raised when all others are done."""
-    faults = []
-    for run in runs:
-        try:
-            run.make()
-        except Exception as error:
-            faults.append(error)
-    if faults:
-        raise faults[0]
+def make_all(runs: Sequence[AnalysisRun], processes: int = 1) -> None:
+    """``make`` each, by forks of this process where ``processes`` is more than one; what goes wrong
+    in one is logged, and raised when all others are done."""
+    with (
+        ProcessPoolExecutor(processes, get_context("fork"), end_with_parent)
+        if processes > 1
+        else ThreadPoolExecutor(1)
+    ) as pool:
+        made = [pool.submit(run.make) for run in runs]
+        progress = Progress(len(runs), "analyses")
+        for _ in as_completed(made):
+            progress.advance(1)
+    for one in made:
+        one.result()
 
 
 def runs_of(config: Config) -> Iterator[AnalysisRun]:

@@ -20,5 +20,5 @@ def report(run: AnalysisRun, indexed: bool = False) -> None:
     with recorded("report", run.record("report")):
         write_report(run.folder, page, figures, threads() if indexed else 1)
         note_files(figures.iterdir())
-    if indexed:
+    if indexed and not run.in_one_job:  # the end of a run writes it, too
         write_index(run.folder.parent)

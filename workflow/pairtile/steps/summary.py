@@ -7,7 +7,9 @@ import os
 import platform
 import subprocess
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -147,16 +149,21 @@ def _joined(run: AnalysisRun, planned: Content, steps: Sequence[Content]) -> Con
     return content
 
 
+@cache
 def git_revision(file: Path) -> str | None:
     """The commit of the repository that tracks ``file``, with ``-dirty`` where tracked files were
     changed; None where none does, or git is not installed."""
     git = ["git", "-C", str(file.parent)]
-    describe = [*git, "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
     try:
         subprocess.run(
             [*git, "ls-files", "--error-unmatch", file.name], check=True, capture_output=True
         )
-        found = subprocess.run(describe, check=True, capture_output=True, text=True)
+        found = subprocess.run(
+            [*git, "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
     except (OSError, subprocess.CalledProcessError):
         return None
     return found.stdout.strip()
@@ -177,11 +184,10 @@ def _chunks(records: dict[str, Content]) -> Content:
     }
 
 
+@cache
 def _versions() -> dict[str, str]:
     found = {}
     for package in PACKAGES:
-        try:
+        with suppress(importlib.metadata.PackageNotFoundError):
             found[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            continue
     return found

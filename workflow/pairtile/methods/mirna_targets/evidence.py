@@ -18,7 +18,6 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.optimize import isotonic_regression
 
 from pairtile.methods.mirna_targets.arrays import SequenceArrays
 from pairtile.methods.mirna_targets.conservation import CANONICAL, Conservation
@@ -228,6 +227,8 @@ def _log_ratio(
 
     Steps are such that each has about half as many of the null above it as the one before.
     """
+    from scipy.optimize import isotonic_regression  # slow to import, and few need it
+
     known = np.flatnonzero(np.isfinite(null) & (weight > 0))
     known, mine = known[np.argsort(null[known], kind="stable")], own[np.isfinite(own)]
     if not len(known):

@@ -18,7 +18,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
@@ -124,6 +123,8 @@ def _ranks(
     n_samples = len(table.samples)
     ranks = np.zeros((len(names), n_samples), dtype=np.int32)
     if there.size:
+        from scipy.stats import rankdata  # slow to import, and few need it
+
         of_rows = rankdata(table.values[rows[there]], axis=1)
         ranks[there] = np.rint(2 * of_rows).astype(np.int32) - (n_samples + 1)
     return ranks
