@@ -152,11 +152,12 @@ class PredictorEstimatorConfig(ConfigModel):
             "was seen once: the probability of the level that was seen; the others share the rest."
         ),
     )
-    cardinality: Annotated[int, Field(ge=1, le=3)] = Field(
+    cardinality: Annotated[int, Field(ge=1, le=4)] = Field(
         default=2,
         description=(
             "Predictors in a set. 1: single predictors. 2: pairs; every pair with every target. "
-            "3: threes, see `search`; they need many samples (27 combinations of 3 levels)."
+            "3, 4: threes and fours, see `search`; they need many samples (27 and 81 combinations "
+            "of 3 levels)."
         ),
     )
     top: Annotated[int, Field(ge=1, le=1000)] = Field(
@@ -173,10 +174,10 @@ class PredictorEstimatorConfig(ConfigModel):
     search: Literal["auto", "exhaustive", "sffs"] = Field(
         default="auto",
         description=(
-            "How sets of `cardinality: 3` are found; smaller ones are always all tried. "
-            "`exhaustive`: every three. `sffs`: sequential forward floating selection from each "
-            "target's best pairs; quick, but may miss the best three. `auto`: exhaustive up to "
-            "2e11 threes times targets."
+            "How sets of three or four are found; smaller ones are always all tried. "
+            "`exhaustive`: every set. `sffs` (threes): sequential forward floating selection from "
+            "each target's best pairs; quick, but may miss the best. `auto`: exhaustive; of more "
+            "than 2e11 threes times targets `sffs`; fours that take over a day are refused."
         ),
     )
 
@@ -256,7 +257,7 @@ Lag = Annotated[
 
 
 class PredictorPairsConfig(TableAnalysis):
-    """Predictors of each gene's level: all pairs of candidate genes (or single genes, or threes)
+    """Predictors of each gene's level: all pairs of candidate genes (or one, three or four genes)
     against every target, by mean conditional entropy of levels, over time steps or samples, with
     exact counts of ties, intrinsically multivariate prediction and permutation p-values; or
     transfer entropy of every ordered pair of genes."""
@@ -413,6 +414,8 @@ class PredictorPairsConfig(TableAnalysis):
             "rules",
             "false with lag: 0, since rules lead from one sample to the next",
         )
+        fours = self.estimator.cardinality == 4 and self.estimator.search == "sffs"
+        yield Rule(fours, "estimator/search", "auto or exhaustive beside cardinality: 4")
         given = self.levels is not None
         yield Rule(
             self.expression is None and not given,

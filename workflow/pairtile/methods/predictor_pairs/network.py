@@ -25,13 +25,13 @@ MAX_GAIN_BITS = 2.0
 LEVEL = 0.05
 """p- and q-values at most this are counted at the top of the page."""
 
-SET_NAMES = {1: "predictor", 2: "pair", 3: "triple"}
+SET_NAMES = {1: "predictor", 2: "pair", 3: "triple", 4: "quadruple"}
 """What a set of so many predictors is called."""
 
 
 def members(sets: pd.DataFrame) -> list[str]:
     """The columns of a table of sets that hold its predictors."""
-    return [c for c in ("predictor_1", "predictor_2", "predictor_3") if c in sets]
+    return [column for size in SET_NAMES if (column := f"predictor_{size}") in sets]
 
 
 def set_q_values(p: NDArray[np.float64], rank: NDArray[np.integer]) -> NDArray[np.float64]:

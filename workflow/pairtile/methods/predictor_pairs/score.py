@@ -23,7 +23,8 @@ from pairtile.engine.network import Network
 from pairtile.engine.selection import Selection
 from pairtile.engine.stages import CandidateMerge
 from pairtile.engine.tiles import PairSpace, Tile
-from pairtile.gpu.device import Device
+from pairtile.errors import ConfigError
+from pairtile.gpu.device import Device, choose, threads
 from pairtile.methods.predictor_pairs.arrays import PredictorArrays
 from pairtile.methods.predictor_pairs.best_sets import (
     ANY_KEY,
@@ -53,8 +54,12 @@ from pairtile.methods.predictor_pairs.search import PredictorSearch
 from pairtile.methods.predictor_pairs.state import search_input
 from pairtile.methods.predictor_pairs.tables import stored_sets, tested_sets, write_predictor_tables
 from pairtile.methods.predictor_pairs.transfer_score import TransferEntropy
+from pairtile.runtime.record import format_duration
 
 message = messages_of(__package__)
+
+MAX_SECONDS = 86_400.0
+"""Time of a search for sets of four, by the cost model, from which on it has to be asked for."""
 
 
 class PredictorPairs(CandidateMerge, PredictorLevels):
@@ -102,6 +107,26 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
         return config.model_copy(update={"keep": auto_keep(draws)}), []
 
     @classmethod
+    def validate(
+        cls, config: PredictorPairsConfig, state: PredictorArrays, items: pd.DataFrame
+    ) -> None:
+        if state["cardinality"][0] < 4 or config.estimator.search == "exhaustive":
+            return
+        n_sets = comb(len(state["predictors"]), 4) * cls.space(state).rows
+        seconds = {
+            backend: n_sets / cls.cost(config, state, backend, threads()).per_second
+            for backend in ("cpu", "cuda")
+        }
+        if seconds[choose("auto").backend] > MAX_SECONDS:
+            raise ConfigError(
+                f"estimator.cardinality: 4 makes {n_sets:,} sets of predictors times targets "
+                f"(shuffled ones included): {format_duration(seconds['cpu'])} on this machine's "
+                f"CPU, {format_duration(seconds['cuda'])} on a GPU. List fewer regulators or "
+                "targets, or set fewer null.permutations or a smaller cardinality; search: "
+                "exhaustive scores them all the same"
+            )
+
+    @classmethod
     def space(cls, state: PredictorArrays) -> PairSpace:
         rows = int(state["targets"].size) + len(state["null_class"])
         columns = int(state["predictors"].size) - int(state["cardinality"][0]) + 1
@@ -116,10 +141,10 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
         samples, missing = int(state["target_samples"].size), bool((state["levels"] < 0).any())
         if backend == "cuda":
             rate = {2: 7e11, 3: 2.2e11, 4: 8e10}[levels] / (1.0 + samples / 300)
-            rate /= (2.0 if missing else 1.0) * (levels if c == 3 else 1.0)
+            rate /= (2.0 if missing else 1.0) * levels ** max(c - 2, 0)
         else:
             rate = threads * {2: 1.5e9, 3: 3e8, 4: 6e7}[levels] / (1.0 + samples / 200)
-            rate /= (10.0 if missing else 1.0) * (2.0 * levels if c == 3 else 1.0)
+            rate /= (10.0 if missing else 1.0) * (2.0 * levels ** (c - 2) if c > 2 else 1.0)
         return Cost(rate, partial(sets_in, state), unit="sets")
 
     @classmethod

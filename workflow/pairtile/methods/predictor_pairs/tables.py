@@ -46,7 +46,7 @@ def tested_sets(opened: PredictorLevels, merged: MergedResults) -> pd.DataFrame:
     sets = (_grown(opened, merged.pairs) if opened.sffs else merged.pairs).rename(
         columns={c: f"predictor_{n}" for n, c in enumerate(SET_COLUMNS, start=1)}
     )
-    if opened.config.estimator.cardinality == 3:
+    if opened.config.estimator.cardinality > 2:
         sets["search"] = "sffs" if opened.sffs else "exhaustive"
     real = sets[sets["target_row"] < opened.n_targets].reset_index(drop=True)
     real = real.assign(**_entropies(opened, real), **_signs(opened, real))
