@@ -227,12 +227,8 @@ def screen_complete(  # type: ignore[no-untyped-def]
     planes, entropies, limits, hits = lanes.planes, lanes.entropies_32, lanes.limits, lanes.hits
     unseen, bits = fixed
     n_cells, n_levels = cells.shape[1], planes.shape[0]
-    n_open = 0
     for t in range(limits.shape[0]):
         work[SUMS, t] = unseen * entropies[t] + bits
-        n_open += work[SUMS, t] <= limits[t]
-    if n_open == 0:  # cells not observed rule the set out, as most of many cells and few samples
-        return 0
     for x in range(n_cells):
         if sizes[x] < 2:
             continue  # nothing, or a sample alone: no entropy, or the constant
