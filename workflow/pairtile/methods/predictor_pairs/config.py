@@ -414,8 +414,11 @@ class PredictorPairsConfig(TableAnalysis):
             "rules",
             "false with lag: 0, since rules lead from one sample to the next",
         )
-        fours = self.estimator.cardinality == 4 and self.estimator.search == "sffs"
-        yield Rule(fours, "estimator/search", "auto or exhaustive beside cardinality: 4")
+        yield Rule(
+            self.estimator.cardinality == 4 and self.estimator.search == "sffs",
+            "estimator/search",
+            "auto or exhaustive beside cardinality: 4",
+        )
         given = self.levels is not None
         yield Rule(
             self.expression is None and not given,

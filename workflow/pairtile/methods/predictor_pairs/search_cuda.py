@@ -219,20 +219,18 @@ class CudaPredictors:
         if self.settings.cardinality == 1:
             planes = self.on_gpu(bit_planes(np.zeros((1, self.n_samples), dtype=np.int8), 1))
             yield planes, xp.zeros(1, dtype=np.int64), np.full(1, -1, dtype=np.int32)
-        elif self.settings.cardinality == 2:
-            first = np.arange(first_begin, first_end, dtype=np.int32)
-            planes = self.planes[first_begin:first_end]
-            yield planes, xp.asarray(first, dtype=np.int64), first
         else:
+            size = self.settings.cardinality - 1
             heads = np.arange(first_begin, first_end, dtype=np.int32)[:, None]
-            if self.settings.cardinality == 4:
+            for _ in range(size - 2):
                 heads = with_later(heads, n_predictors)
-            # Of so many heads, whose planes with a further predictor find room in memory.
-            prefix_bytes = min(1 << 28, self.device.free_bytes() // 8)
-            plane_bytes = levels ** (self.settings.cardinality - 1) * stride * 4
-            step = max(1, prefix_bytes // (plane_bytes * n_predictors))
+            # Heads are taken as many at a time as memory allows with the planes of their prefixes.
+            head_bytes = levels**size * stride * 4 * (n_predictors if size > 1 else 1)
+            step = max(1, min(1 << 28, self.device.free_bytes() // 8) // head_bytes)
             for begin in range(0, len(heads), step):
-                sets = with_later(heads[begin : begin + step], n_predictors)
+                sets = heads[begin : begin + step]
+                if size > 1:
+                    sets = with_later(sets, n_predictors)
                 members = xp.asarray(sets.T)
                 planes, codes = self.planes[members[0]], members[0].astype(np.int64)
                 for later in members[1:]:
@@ -297,7 +295,7 @@ def best_cuda(
             portion = max(1, min(portion, len(targets) - begin) // 2)
             continue
         begin += portion
-    return _table(parts, predictors)
+    return _table(parts, settings.cardinality)
 
 
 class _TargetSearch:
@@ -458,9 +456,8 @@ def _row_length(top: int) -> int:
     return 1 << int(max(ROOM * top, MIN_ROOM) + top - 1).bit_length()
 
 
-def _table(parts: list[tuple[NDArray[np.generic], ...]], searched: CudaPredictors) -> BestSets:
+def _table(parts: list[tuple[NDArray[np.generic], ...]], cardinality: int) -> BestSets:
     """One table of the best sets of all targets."""
-    cardinality = searched.settings.cardinality
     if not parts:
         return best_of_lists(empty_lists(0, 1, cardinality))
     scores, codes, n_best, last_ties = (np.concatenate(c) for c in zip(*parts, strict=True))
@@ -468,8 +465,8 @@ def _table(parts: list[tuple[NDArray[np.generic], ...]], searched: CudaPredictor
     target = np.nonzero(rows)[0].astype(np.int32)
     scores, codes = scores[rows], codes[rows]
     keys = np.rint(scores * 1e9).astype(np.int64)
-    shifts = searched.code_bits * np.arange(cardinality - 1, -1, -1)
-    predictors = (codes[:, None] >> shifts) & ((1 << searched.code_bits) - 1)
+    shifts = CODE_BITS[cardinality] * np.arange(cardinality - 1, -1, -1)
+    predictors = (codes[:, None] >> shifts) & ((1 << CODE_BITS[cardinality]) - 1)
 
     # A key below the last one of a full list has all its sets in the list.
     new = np.ones(len(target), dtype=bool)
