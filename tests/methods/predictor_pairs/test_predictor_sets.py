@@ -40,7 +40,7 @@ def random_levels(random: Any, rows: int, samples: int, levels: int, missing: fl
 @given(
     seed=st.integers(0, 2**32 - 1),
     levels=st.integers(2, 4),
-    cardinality=st.integers(1, 3),
+    cardinality=st.integers(1, 4),
     samples=SAMPLES,
     missing=st.sampled_from([0.0, 0.05, 0.5]),
 )

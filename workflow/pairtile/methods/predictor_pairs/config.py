@@ -155,9 +155,8 @@ class PredictorEstimatorConfig(ConfigModel):
     cardinality: Annotated[int, Field(ge=1, le=4)] = Field(
         default=2,
         description=(
-            "Predictors in a set. 1: single predictors. 2: pairs; every pair with every target. "
-            "3, 4: threes and fours, see `search`; they need many samples (27 and 81 combinations "
-            "of 3 levels)."
+            "Predictors in a set. Threes and fours (see `search`) need many samples: there are 27 "
+            "and 81 combinations of 3 levels."
         ),
     )
     top: Annotated[int, Field(ge=1, le=1000)] = Field(
@@ -174,10 +173,10 @@ class PredictorEstimatorConfig(ConfigModel):
     search: Literal["auto", "exhaustive", "sffs"] = Field(
         default="auto",
         description=(
-            "How sets of three or four are found; smaller ones are always all tried. "
-            "`exhaustive`: every set. `sffs` (threes): sequential forward floating selection from "
-            "each target's best pairs; quick, but may miss the best. `auto`: exhaustive; of more "
-            "than 2e11 threes times targets `sffs`; fours that take over a day are refused."
+            "How threes and fours are found; smaller sets are all tried. `exhaustive`: all. "
+            "`sffs` (threes): sequential forward floating selection from each target's best pairs; "
+            "quick, but may miss the best. `auto`: exhaustive; beyond 2e11 threes times targets "
+            "`sffs`; fours that take over a day are refused."
         ),
     )
 
@@ -189,8 +188,8 @@ class PredictorNullConfig(ConfigModel):
         default="auto",
         description=(
             "What is done to a target. `permutation`: its levels are shuffled over the samples. "
-            "`circular_shift`: they are moved along in time, each series within itself, the end "
-            "coming back in at the start. `courses`: whole series change places with others of "
+            "`circular_shift`: each series is moved along in time, its end coming back in at the "
+            "start. `courses`: whole series change places with others of "
             "equal times and batch (replicates of one stimulus). `blocks`: they are shuffled "
             "within each batch. `auto`: courses where series follow one course, else shifts where "
             "targets keep their level from sample to sample clearly more often than samples in "
@@ -201,9 +200,8 @@ class PredictorNullConfig(ConfigModel):
     permutations: Literal["auto"] | Annotated[int, Exponent(), Field(ge=0, le=100_000)] = Field(
         default="auto",
         description=(
-            "How many times each target is shuffled or shifted (shuffled ones with equal numbers "
-            "of samples at each level share their draws); each draw costs as much as the search. "
-            "0: no p-values. `auto`: 20 or more for each target, or as many as the series have, "
+            "How many times each target is shuffled or shifted; each draw costs as much as the "
+            "search. 0: no p-values. `auto`: 20 or more for each target, or as many as the series have, "
             "and each target is compared with the draws of all, standardised, and the tail fitted "
             "to the best of them. A number: each is compared with its own draws alone, and no p- "
             "or q-value is less than 1 / (permutations + 1)."
