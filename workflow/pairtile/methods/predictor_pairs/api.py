@@ -125,7 +125,7 @@ def predictor_pairs(
         Whether a target may be among its own predictors: fits genes that keep their level, and
         hides what else acts on them.
     search : auto, exhaustive or sffs
-        How threes and fours are found; smaller sets are always all tried. `exhaustive`: all. `sffs`
+        How threes and fours are found; smaller sets are all tried. `exhaustive`: all. `sffs`
         (threes): sequential forward floating selection from each target's best pairs; quick, but
         may miss the best. `auto`: exhaustive; beyond 2e11 threes times targets `sffs`; fours that
         take over a day are refused.

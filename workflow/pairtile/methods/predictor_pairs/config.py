@@ -189,22 +189,22 @@ class PredictorNullConfig(ConfigModel):
         description=(
             "What is done to a target. `permutation`: its levels are shuffled over the samples. "
             "`circular_shift`: each series is moved along in time, its end coming back in at the "
-            "start. `courses`: whole series change places with others of "
-            "equal times and batch (replicates of one stimulus). `blocks`: they are shuffled "
-            "within each batch. `auto`: courses where series follow one course, else shifts where "
-            "targets keep their level from sample to sample clearly more often than samples in "
-            "random order would, else `blocks` where batches are stated (these first where "
-            "samples are no time series), else permutation; `summary.json` says which and why."
+            "start. `courses`: whole series change places with others of equal times and batch "
+            "(replicates of one stimulus). `blocks`: they are shuffled within each batch. `auto`: "
+            "courses where series follow one course, else shifts where targets keep their level "
+            "from sample to sample clearly more often than samples in random order would, else "
+            "`blocks` where batches are stated (these first where samples are no time series), "
+            "else permutation; `summary.json` says which and why."
         ),
     )
     permutations: Literal["auto"] | Annotated[int, Exponent(), Field(ge=0, le=100_000)] = Field(
         default="auto",
         description=(
             "How many times each target is shuffled or shifted; each draw costs as much as the "
-            "search. 0: no p-values. `auto`: 20 or more for each target, or as many as the series have, "
-            "and each target is compared with the draws of all, standardised, and the tail fitted "
-            "to the best of them. A number: each is compared with its own draws alone, and no p- "
-            "or q-value is less than 1 / (permutations + 1)."
+            "search. 0: no p-values. `auto`: 20 or more for each target, or as many as the series "
+            "have, and each target is compared with the draws of all, standardised, and the tail "
+            "fitted to the best of them. A number: each is compared with its own draws alone, and "
+            "no p- or q-value is less than 1 / (permutations + 1)."
         ),
     )
 
