@@ -117,8 +117,8 @@ def predictor_pairs(
         Under `penalty: poor_obs`, how sure one is of the target's level where a combination was
         seen once: the probability of the level that was seen; the others share the rest.
     cardinality : an integer between 1 and 3
-        Predictors in a set. Threes and fours (see `search`) need many samples: there are 27 and 81
-        combinations of 3 levels.
+        Predictors in a set. Threes and fours need many samples: there are 27 and 81 combinations of
+        3 levels.
     top : an integer between 1 and 1000
         How many sets to report for each target, best first.
     include_self : True or False
@@ -126,9 +126,9 @@ def predictor_pairs(
         hides what else acts on them.
     search : auto, exhaustive or sffs
         How threes and fours are found; smaller sets are all tried. `exhaustive`: all. `sffs`
-        (threes): sequential forward floating selection from each target's best pairs; quick, but
-        may miss the best. `auto`: exhaustive; beyond 2e11 threes times targets `sffs`; fours that
-        take over a day are refused.
+        (threes): sequential forward floating selection from each target's best pairs; it may miss
+        the best. `auto`: exhaustive; beyond 2e11 threes times targets `sffs`; fours that take over
+        a day are refused.
     null : auto, permutation, circular_shift, courses or blocks
         What is done to a target. `permutation`: its levels are shuffled over the samples.
         `circular_shift`: each series is moved along in time, its end coming back in at the start.

@@ -155,8 +155,8 @@ class PredictorEstimatorConfig(ConfigModel):
     cardinality: Annotated[int, Field(ge=1, le=4)] = Field(
         default=2,
         description=(
-            "Predictors in a set. Threes and fours (see `search`) need many samples: there are 27 "
-            "and 81 combinations of 3 levels."
+            "Predictors in a set. Threes and fours need many samples: there are 27 and 81 "
+            "combinations of 3 levels."
         ),
     )
     top: Annotated[int, Field(ge=1, le=1000)] = Field(
@@ -175,7 +175,7 @@ class PredictorEstimatorConfig(ConfigModel):
         description=(
             "How threes and fours are found; smaller sets are all tried. `exhaustive`: all. "
             "`sffs` (threes): sequential forward floating selection from each target's best pairs; "
-            "quick, but may miss the best. `auto`: exhaustive; beyond 2e11 threes times targets "
+            "it may miss the best. `auto`: exhaustive; beyond 2e11 threes times targets "
             "`sffs`; fours that take over a day are refused."
         ),
     )
