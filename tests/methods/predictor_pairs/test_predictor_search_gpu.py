@@ -94,7 +94,7 @@ def test_prefixes_in_portions_are_those_of_one(cardinality, monkeypatch):
 
     monkeypatch.setattr(predictor_search_cuda.CudaPredictors, "prefixes", in_portions)
     assert_gpu_agrees(settings, *data)
-    assert len(portions) == 30
+    assert len(portions) > 20
 
 
 @pytest.mark.parametrize(("levels", "missing"), [(2, 0.0), (3, 0.01), (4, 0.01)])
