@@ -38,7 +38,7 @@ CASES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
         {"levels": None, "expression": "levels.tsv", "preprocess": {"log2": False}},
         [*TABLE, "genes_chosen", "levels_made"],
     ),
-    "sequences": ("mirna_targets", {}, ["sequences_read", "transcripts_sorted"]),
+    "sequences": ("mirna_targets", {}, ["sequences_read", "sequences_sorted"]),
     "series": ("trajectory_correlation", {}, ["frames_read", "correlation_times"]),
     "molecule": (
         "trajectory_correlation",
@@ -80,6 +80,16 @@ def test_preparation_says_in_order_what_it_does(
         assert numbers["values_binned"]["genes"] == record["counts"]["genes_kept"] == 40
     if case == "sequences":
         assert numbers["sequences_read"] == {"mirnas": 6, "transcripts": 8}
+        lengths = {
+            name: [len(part.partition("\n")[2].replace("\n", "")) for part in text.split(">")[1:]]
+            for name in ("mirnas", "transcripts")
+            for text in [(tmp_path / section[name]).read_text()]
+        }
+        assert numbers["sequences_sorted"] == {
+            "n": 8,
+            "longest": max(lengths["transcripts"]),
+            "longest_mirna": max(lengths["mirnas"]),
+        }
     if case == "series":
         assert numbers["frames_read"] == {"frames": 60, "runs": 1, "variables": 12}
 

@@ -277,7 +277,14 @@ def lagged_levels() -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    "settings", [{}, {"cardinality": 3}, {"cardinality": 3, "search": "sffs"}, {"cardinality": 1}]
+    "settings",
+    [
+        {},
+        {"cardinality": 3},
+        {"cardinality": 3, "search": "sffs"},
+        {"cardinality": 1},
+        {"cardinality": 4, "permutations": 0},
+    ],
 )
 def test_several_lags_are_searched_together_and_no_gene_predicts_itself_at_any(
     settings: dict[str, Any],

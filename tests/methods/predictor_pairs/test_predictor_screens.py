@@ -115,7 +115,7 @@ def test_pair_screens_never_hold_back_a_set_within_the_limit(score: Any) -> None
     assert screen(counts, 0, sizes, coefficients, fixed, lanes) == 0
 
 
-@given(score=scores(), cardinality=st.integers(1, 3), missing=st.booleans())
+@given(score=scores(), cardinality=st.integers(1, 4), missing=st.booleans())
 @hypothesis_settings(max_examples=150, deadline=None)
 def test_set_screens_never_hold_back_a_set_within_the_limit(
     score: Any, cardinality: int, missing: bool

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from pairtile.methods.predictor_pairs.predictor_table import SearchSettings
 from pairtile.methods.predictor_pairs.search_cuda import (
+    CODE_BITS,
+    CudaPredictors,
     all_blocks,
     batches,
     n_sets,
@@ -79,3 +85,33 @@ def test_spread_keeps_the_sets_and_covers_the_targets(n_targets, busy):
     tiles = -(-n_targets // tile)
     smallest = parts[:, 2].max() <= 2 and parts[:, 3].max() <= 32 and tile <= 32
     assert len(parts) * tiles >= busy or smallest
+
+
+@pytest.mark.parametrize("free_bytes", [0, 4000, 1 << 30], ids=["one", "some", "all"])
+@pytest.mark.parametrize("cardinality", [2, 3, 4])
+@pytest.mark.parametrize(("begin", "end"), [(0, 8), (2, 5), (6, 8), (3, 3)])
+def test_prefixes_are_all_sets_of_one_fewer(cardinality, begin, end, free_bytes):
+    """In portions of any size, with NumPy in the place of CuPy."""
+    planes = np.random.default_rng(1).integers(0, 2**32, (8, 3, 4), dtype=np.uint32)
+    table = SimpleNamespace(
+        cupy=np,
+        planes=planes,
+        settings=SearchSettings(levels=3, cardinality=cardinality),
+        device=SimpleNamespace(free_bytes=lambda: free_bytes),
+        code_bits=CODE_BITS[cardinality],
+    )
+    parts = list(CudaPredictors.prefixes(table, begin, end))
+    expected = [
+        chosen for chosen in combinations(range(8), cardinality - 1) if begin <= chosen[0] < end
+    ]
+    assert [int(k) for part in parts for k in part[2]] == [chosen[-1] for chosen in expected]
+    found = [int(code) for part in parts for code in part[1]]
+    for code, chosen in zip(found, expected, strict=True):
+        shifts = range(CODE_BITS[cardinality] * (cardinality - 2), -1, -CODE_BITS[cardinality])
+        assert code == sum(p << shift for p, shift in zip(chosen, shifts, strict=True))
+    cells = [cell for part in parts for cell in part[0]]
+    for of_set, chosen in zip(cells, expected, strict=True):
+        assert of_set.shape == (3 ** (cardinality - 1), 4)
+        for cell, levels in enumerate(np.ndindex(*(3,) * (cardinality - 1))):
+            words = [planes[p, level] for p, level in zip(chosen, levels, strict=True)]
+            np.testing.assert_array_equal(of_set[cell], np.bitwise_and.reduce(words))

@@ -53,13 +53,13 @@ def assert_gpu_agrees(settings, *data, **options):
 
 @pytest.mark.parametrize("missing", [0.0, 0.05], ids=["complete", "missing"])
 @pytest.mark.parametrize("penalty", ["none", "no_obs", "poor_obs"])
-@pytest.mark.parametrize("cardinality", [1, 2, 3])
+@pytest.mark.parametrize("cardinality", [1, 2, 3, 4])
 @pytest.mark.parametrize("levels", [2, 3, 4])
 def test_gpu_agrees_with_cpu(levels, cardinality, penalty, missing):
     settings = SearchSettings(
         levels=levels, cardinality=cardinality, penalty=penalty, min_samples=25
     )
-    data = tables(levels, levels, {1: 300, 2: 70, 3: 20}[cardinality], 37, 30, missing)
+    data = tables(levels, levels, {1: 300, 2: 70, 3: 20, 4: 14}[cardinality], 37, 30, missing)
     assert len(assert_gpu_agrees(settings, *data)) > 300
 
 
@@ -69,6 +69,32 @@ def test_gpu_agrees_with_cpu(levels, cardinality, penalty, missing):
 def test_any_number_of_samples(levels, n_samples, missing):
     settings = SearchSettings(levels=levels, cardinality=2, penalty="no_obs", alpha=0.5)
     assert_gpu_agrees(settings, *tables(1, levels, 40, 20, n_samples, missing))
+
+
+@pytest.mark.parametrize("n_samples", [12, 130, 700])
+@pytest.mark.parametrize(("levels", "missing"), [(2, 0.0), (2, 0.02), (3, 0.0), (4, 0.02)])
+def test_sets_of_four_of_any_number_of_samples(levels, missing, n_samples):
+    """Ties by the hundred in the short ones, and the closer bound in the long ones."""
+    settings = SearchSettings(levels=levels, cardinality=4, penalty="no_obs", top=5)
+    assert_gpu_agrees(settings, *tables(11, levels, 16, 40, n_samples, missing))
+
+
+@pytest.mark.parametrize("cardinality", [3, 4])
+def test_prefixes_in_portions_are_those_of_one(cardinality, monkeypatch):
+    settings = SearchSettings(levels=2, cardinality=cardinality, top=5)
+    data = tables(12, 2, 30, 40, 20)
+    whole = predictor_search_cuda.CudaPredictors.prefixes
+    portions = []
+
+    def in_portions(self, first_begin, first_end):
+        for first in range(first_begin, first_end):
+            for part in whole(self, first, first + 1):
+                portions.append(len(part[2]))
+                yield part
+
+    monkeypatch.setattr(predictor_search_cuda.CudaPredictors, "prefixes", in_portions)
+    assert_gpu_agrees(settings, *data)
+    assert len(portions) > 20
 
 
 @pytest.mark.parametrize(("levels", "missing"), [(2, 0.0), (3, 0.01), (4, 0.01)])

@@ -38,7 +38,7 @@ def rho_of(values: pd.DataFrame, lag: int, predictor: str, target: str) -> float
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("cardinality", [1, 2, 3])
+@pytest.mark.parametrize("cardinality", [1, 2, 3, 4])
 @pytest.mark.parametrize("lag", [0, 1, 3])
 @pytest.mark.parametrize(("missing", "ties"), [(0.0, False), (0.1, True)])
 def test_rho_of_each_predictor_is_that_of_scipy(

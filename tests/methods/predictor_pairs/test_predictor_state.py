@@ -12,7 +12,9 @@ import pytest
 from message_codes import codes
 from pairtile.config.load import load_config
 from pairtile.engine.estimator import PreparedInput
+from pairtile.errors import ConfigError
 from pairtile.io.expression import Expression
+from pairtile.methods.predictor_pairs import score as predictor_score
 from pairtile.methods.predictor_pairs import state as predictor_state
 from pairtile.methods.predictor_pairs import tables
 from pairtile.methods.predictor_pairs.prepare import (
@@ -20,6 +22,7 @@ from pairtile.methods.predictor_pairs.prepare import (
     prepare_predictors,
 )
 from pairtile.methods.predictor_pairs.read_input import PredictorInput, Series, count_levels
+from pairtile.methods.predictor_pairs.score import PredictorPairs
 from pairtile.methods.predictor_pairs.state import kept_levels, search_input
 from pairtile.steps.analysis_run import AnalysisRun
 from pairtile.steps.network import read_merged
@@ -72,6 +75,28 @@ def test_triples_are_searched_as_asked_or_as_can_be_afforded(
     assert found.parameters["estimator"]["search"] == search
     assert found.state["cardinality"].tolist() == [3 if search == "exhaustive" else 2]
     assert any(words in note for note in found.notes)
+
+
+@pytest.mark.parametrize(("asked", "refused"), [("auto", True), ("exhaustive", False)])
+def test_sets_of_four_that_take_over_a_day_have_to_be_asked_for(
+    monkeypatch: pytest.MonkeyPatch, asked: str, refused: bool
+) -> None:
+    estimator = {"cardinality": 4, "search": asked}
+    levels = random_levels()
+    section = {"estimator": estimator, "null": {"permutations": 9, "kind": "permutation"}}
+    found = state_of(levels, **section)
+    assert any(f"Every one of {comb(8, 4) * 8} quadruples" in note for note in found.notes)
+    rows = 8 + len(found.state["null_class"])
+    assert rows > 8
+    section |= {"method": "predictor_pairs", "levels": "levels"}
+    config = load_config({"analyses": {"a": section}}).analyses["a"]
+    PredictorPairs.validate(config, found.state, found.items)
+    monkeypatch.setattr(predictor_score, "MAX_SECONDS", 0.0)
+    if not refused:
+        PredictorPairs.validate(config, found.state, found.items)
+        return
+    with pytest.raises(ConfigError, match=f"{comb(8, 4) * rows:,} sets"):
+        PredictorPairs.validate(config, found.state, found.items)
 
 
 PERMUTED = {"kind": "permutation"}

@@ -32,10 +32,11 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
         {"estimator": {"cardinality": 1}},
         {"estimator": {"cardinality": 3, "search": "sffs", "top": 4}, "null": {"permutations": 9}},
         {"estimator": {"cardinality": 3}, "keep": {"p_value": 0.2}},
+        {"estimator": {"cardinality": 4}, "regulators": "some.txt"},
         {"lag": 0, "null": {"permutations": 0}},
         {"null": {"kind": "circular_shift"}, "estimator": {"penalty": "poor_obs", "self": True}},
     ],
-    ids=["lists", "singles", "sffs", "triples", "no_null", "shifts"],
+    ids=["lists", "singles", "sffs", "triples", "fours", "no_null", "shifts"],
 )
 def test_every_form_of_the_search_has_words_for_all_it_shows(
     tmp_path: Path, changes: dict[str, Any]
@@ -59,7 +60,7 @@ def test_every_form_of_the_search_has_words_for_all_it_shows(
     assert ("IMP" in headings) == (n > 1)
     assert ("p-value" in headings) == (changes.get("null") != {"permutations": 0})
     text = part(page, "methods")
-    word = {1: "predictor", 2: "pair", 3: "triple"}[n]
+    word = {1: "predictor", 2: "pair", 3: "triple", 4: "quadruple"}[n]
     assert word in text
     assert "None" not in text
     if n == 1:

@@ -62,12 +62,23 @@ def test_golden_best_pairs_ties_and_scores(shared: Path, tmp_path: Path, name: s
         {"estimator": {"top": 3, "penalty": "none"}},
         {"estimator": {"cardinality": 1}},
         {"estimator": {"cardinality": 3, "top": 4}},
+        {"estimator": {"cardinality": 4, "top": 4}, "null": {"permutations": 1}},
         {"estimator": {"cardinality": 3, "search": "sffs"}, "null": {"permutations": 2}},
         {"null": {"permutations": 3, "kind": "circular_shift"}},
         {"lag": [1, 3], "rules": True},
         {"lag": [0, 1], "estimator": {"cardinality": 1}},
     ],
-    ids=["permutations", "top", "single", "triples", "sffs", "shifts", "lags", "single_lags"],
+    ids=[
+        "permutations",
+        "top",
+        "single",
+        "triples",
+        "fours",
+        "sffs",
+        "shifts",
+        "lags",
+        "single_lags",
+    ],
 )
 def test_results_are_the_same_bytes_for_any_number_of_chunks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]

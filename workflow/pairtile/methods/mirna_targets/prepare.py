@@ -47,8 +47,9 @@ def prepare_sequences(config: MirnaTargetsConfig) -> PreparedInput[SequenceArray
     (``items_table``) and state.
 
     Letters beyond ``estimator.trim`` are dropped. Transcripts are sorted by what is left of their
-    length, so that neighbours cost about the same; equal ones stay in file order. Row k of the kept
-    miRNAs is item k, row k of the kept transcripts (file order) is item ``n_mirnas + k``.
+    length, so that neighbours cost about the same; equal ones stay in file order. (miRNAs stay in
+    file order; each search takes them by length.) Row k of the kept miRNAs is item k, row k of the
+    kept transcripts (file order) is item ``n_mirnas + k``.
 
     Raises InputError for a file that is missing or damaged; for bad records, all of the files in
     one message, unless ``on_bad_record`` is ``skip``; as ``choose_mirnas``, ``match_restrict`` and
@@ -71,8 +72,8 @@ def prepare_sequences(config: MirnaTargetsConfig) -> PreparedInput[SequenceArray
     trim, lengths = config.estimator.trim, transcripts.lengths
     order = np.argsort(lengths if trim is None else np.minimum(lengths, trim), kind="stable")
     laid = SequenceBatch(transcripts.text, transcripts.offsets).block(order, trim)
-    longest = int(laid.lengths.max(initial=0))
-    say_done(message("transcripts_sorted", n=len(transcripts), longest=longest))
+    longest, of_mirnas = (int(each.lengths.max(initial=0)) for each in (laid, mirnas))
+    say_done(message("sequences_sorted", n=len(order), longest=longest, longest_mirna=of_mirnas))
     state: SequenceArrays = {
         "mirna_text": mirnas.text,
         "mirna_offsets": mirnas.offsets,

@@ -71,7 +71,7 @@ def predictor_pairs(
     obs: SectionMapping | None = None,
     backend: Literal["auto", "cpu", "cuda"] = "auto",
 ) -> pd.DataFrame:
-    """Find the pairs of genes (or single genes, or threes) that best tell each gene's next level.
+    """Find the pairs of genes (or one, three or four) that best tell each gene's next level.
 
     Every pair of candidates is scored with every target by the mean conditional entropy (MCE) of
     the target's level given the levels of the pair, in bits: 0 where the pair tells it in every
@@ -117,33 +117,33 @@ def predictor_pairs(
         Under `penalty: poor_obs`, how sure one is of the target's level where a combination was
         seen once: the probability of the level that was seen; the others share the rest.
     cardinality : an integer between 1 and 3
-        Predictors in a set. 1: single predictors. 2: pairs; every pair with every target. 3:
-        threes, see `search`; they need many samples (27 combinations of 3 levels).
+        Predictors in a set. Threes and fours need many samples: there are 27 and 81 combinations of
+        3 levels.
     top : an integer between 1 and 1000
         How many sets to report for each target, best first.
     include_self : True or False
         Whether a target may be among its own predictors: fits genes that keep their level, and
         hides what else acts on them.
     search : auto, exhaustive or sffs
-        How sets of `cardinality: 3` are found; smaller ones are always all tried. `exhaustive`:
-        every three. `sffs`: sequential forward floating selection from each target's best pairs;
-        quick, but may miss the best three. `auto`: exhaustive up to 2e11 threes times targets.
+        How threes and fours are found; smaller sets are all tried. `exhaustive`: all. `sffs`
+        (threes): sequential forward floating selection from each target's best pairs; it may miss
+        the best. `auto`: exhaustive; beyond 2e11 threes times targets `sffs`; fours that take over
+        a day are refused.
     null : auto, permutation, circular_shift, courses or blocks
         What is done to a target. `permutation`: its levels are shuffled over the samples.
-        `circular_shift`: they are moved along in time, each series within itself, the end coming
-        back in at the start. `courses`: whole series change places with others of equal times and
-        batch (replicates of one stimulus). `blocks`: they are shuffled within each batch. `auto`:
-        courses where series follow one course, else shifts where targets keep their level from
-        sample to sample clearly more often than samples in random order would, else `blocks` where
-        batches are stated (these first where samples are no time series), else permutation;
-        `summary.json` says which and why.
+        `circular_shift`: each series is moved along in time, its end coming back in at the start.
+        `courses`: whole series change places with others of equal times and batch (replicates of
+        one stimulus). `blocks`: they are shuffled within each batch. `auto`: courses where series
+        follow one course, else shifts where targets keep their level from sample to sample clearly
+        more often than samples in random order would, else `blocks` where batches are stated (these
+        first where samples are no time series), else permutation; `summary.json` says which and
+        why.
     permutations : auto or an integer between 0 and 100000
-        How many times each target is shuffled or shifted (shuffled ones with equal numbers of
-        samples at each level share their draws); each draw costs as much as the search. 0: no
-        p-values. `auto`: 20 or more for each target, or as many as the series have, and each target
-        is compared with the draws of all, standardised, and the tail fitted to the best of them. A
-        number: each is compared with its own draws alone, and no p- or q-value is less than 1 /
-        (permutations + 1).
+        How many times each target is shuffled or shifted; each draw costs as much as the search. 0:
+        no p-values. `auto`: 20 or more for each target, or as many as the series have, and each
+        target is compared with the draws of all, standardised, and the tail fitted to the best of
+        them. A number: each is compared with its own draws alone, and no p- or q-value is less than
+        1 / (permutations + 1).
     seed : an integer between 0 and 4294967295
         Start of all random draws (permutations, bootstraps). The same seed gives the same result on
         any number of chunks and threads.
@@ -168,7 +168,7 @@ def predictor_pairs(
         (how many sets of all have this score: the order among them means nothing), ``imp_bits``,
         ``p_value``, ``q_value``, ``mi_bits`` (without penalty), ``gain_1``, ... (bits that the set
         loses without this predictor), ``spearman_1``, ... (rank correlation of this predictor with
-        the target), ``n_samples``; with threes ``search``. ``attrs`` has
+        the target), ``n_samples``; with threes and fours ``search``. ``attrs`` has
         ``counts``, ``notes``, ``warnings``, ``device``, ``settings``. What needs attention, as
         ties, is also issued as a warning.
 

@@ -137,7 +137,7 @@ def best_of_lists(lists: BestLists) -> BestSets:
 ANY_KEY = NO_KEY - 1
 """No admissible set has a larger key."""
 
-SET_COLUMNS = ("i", "j", "k")
+SET_COLUMNS = ("i", "j", "k", "l")
 
 
 def rows_schema(cardinality: int) -> pa.Schema:

@@ -152,11 +152,11 @@ class PredictorEstimatorConfig(ConfigModel):
             "was seen once: the probability of the level that was seen; the others share the rest."
         ),
     )
-    cardinality: Annotated[int, Field(ge=1, le=3)] = Field(
+    cardinality: Annotated[int, Field(ge=1, le=4)] = Field(
         default=2,
         description=(
-            "Predictors in a set. 1: single predictors. 2: pairs; every pair with every target. "
-            "3: threes, see `search`; they need many samples (27 combinations of 3 levels)."
+            "Predictors in a set. Threes and fours need many samples: there are 27 and 81 "
+            "combinations of 3 levels."
         ),
     )
     top: Annotated[int, Field(ge=1, le=1000)] = Field(
@@ -173,10 +173,10 @@ class PredictorEstimatorConfig(ConfigModel):
     search: Literal["auto", "exhaustive", "sffs"] = Field(
         default="auto",
         description=(
-            "How sets of `cardinality: 3` are found; smaller ones are always all tried. "
-            "`exhaustive`: every three. `sffs`: sequential forward floating selection from each "
-            "target's best pairs; quick, but may miss the best three. `auto`: exhaustive up to "
-            "2e11 threes times targets."
+            "How threes and fours are found; smaller sets are all tried. `exhaustive`: all. "
+            "`sffs` (threes): sequential forward floating selection from each target's best pairs; "
+            "it may miss the best. `auto`: exhaustive; beyond 2e11 threes times targets "
+            "`sffs`; fours that take over a day are refused."
         ),
     )
 
@@ -188,24 +188,23 @@ class PredictorNullConfig(ConfigModel):
         default="auto",
         description=(
             "What is done to a target. `permutation`: its levels are shuffled over the samples. "
-            "`circular_shift`: they are moved along in time, each series within itself, the end "
-            "coming back in at the start. `courses`: whole series change places with others of "
-            "equal times and batch (replicates of one stimulus). `blocks`: they are shuffled "
-            "within each batch. `auto`: courses where series follow one course, else shifts where "
-            "targets keep their level from sample to sample clearly more often than samples in "
-            "random order would, else `blocks` where batches are stated (these first where "
-            "samples are no time series), else permutation; `summary.json` says which and why."
+            "`circular_shift`: each series is moved along in time, its end coming back in at the "
+            "start. `courses`: whole series change places with others of equal times and batch "
+            "(replicates of one stimulus). `blocks`: they are shuffled within each batch. `auto`: "
+            "courses where series follow one course, else shifts where targets keep their level "
+            "from sample to sample clearly more often than samples in random order would, else "
+            "`blocks` where batches are stated (these first where samples are no time series), "
+            "else permutation; `summary.json` says which and why."
         ),
     )
     permutations: Literal["auto"] | Annotated[int, Exponent(), Field(ge=0, le=100_000)] = Field(
         default="auto",
         description=(
-            "How many times each target is shuffled or shifted (shuffled ones with equal numbers "
-            "of samples at each level share their draws); each draw costs as much as the search. "
-            "0: no p-values. `auto`: 20 or more for each target, or as many as the series have, "
-            "and each target is compared with the draws of all, standardised, and the tail fitted "
-            "to the best of them. A number: each is compared with its own draws alone, and no p- "
-            "or q-value is less than 1 / (permutations + 1)."
+            "How many times each target is shuffled or shifted; each draw costs as much as the "
+            "search. 0: no p-values. `auto`: 20 or more for each target, or as many as the series "
+            "have, and each target is compared with the draws of all, standardised, and the tail "
+            "fitted to the best of them. A number: each is compared with its own draws alone, and "
+            "no p- or q-value is less than 1 / (permutations + 1)."
         ),
     )
 
@@ -256,7 +255,7 @@ Lag = Annotated[
 
 
 class PredictorPairsConfig(TableAnalysis):
-    """Predictors of each gene's level: all pairs of candidate genes (or single genes, or threes)
+    """Predictors of each gene's level: all pairs of candidate genes (or one, three or four genes)
     against every target, by mean conditional entropy of levels, over time steps or samples, with
     exact counts of ties, intrinsically multivariate prediction and permutation p-values; or
     transfer entropy of every ordered pair of genes."""
@@ -412,6 +411,11 @@ class PredictorPairsConfig(TableAnalysis):
             self.rules and self.lags[0] == 0,
             "rules",
             "false with lag: 0, since rules lead from one sample to the next",
+        )
+        yield Rule(
+            self.estimator.cardinality == 4 and self.estimator.search == "sffs",
+            "estimator/search",
+            "auto or exhaustive beside cardinality: 4",
         )
         given = self.levels is not None
         yield Rule(

@@ -25,13 +25,13 @@ MAX_GAIN_BITS = 2.0
 LEVEL = 0.05
 """p- and q-values at most this are counted at the top of the page."""
 
-SET_NAMES = {1: "predictor", 2: "pair", 3: "triple"}
+SET_NAMES = {1: "predictor", 2: "pair", 3: "triple", 4: "quadruple"}
 """What a set of so many predictors is called."""
 
 
 def members(sets: pd.DataFrame) -> list[str]:
     """The columns of a table of sets that hold its predictors."""
-    return [c for c in ("predictor_1", "predictor_2", "predictor_3") if c in sets]
+    return [column for size in SET_NAMES if (column := f"predictor_{size}") in sets]
 
 
 def set_q_values(p: NDArray[np.float64], rank: NDArray[np.integer]) -> NDArray[np.float64]:
@@ -73,8 +73,9 @@ def kept_sets(sets: pd.DataFrame, keep: KeepSets) -> pd.DataFrame:
 
 def auto_keep_message(keep: KeepSets) -> Message:
     """What ``keep: auto`` has become."""
-    words = f"{{{keep.rule}: {keep.limit:g}}}" if keep.bounds else keep.rule
-    return message("keep_auto", keep=words)
+    return message(
+        "keep_auto", keep=f"{{{keep.rule}: {keep.limit:g}}}" if keep.bounds else keep.rule
+    )
 
 
 def edges_of_sets(sets: pd.DataFrame) -> pd.DataFrame:
@@ -178,15 +179,12 @@ def weak_warnings(best: pd.DataFrame) -> list[Message]:
     weak = int((best["p_value"] > LEVEL).sum())
     if not weak:
         return []
-    word = SET_NAMES[len(members(best))]
-    return [message("kept_by_rank", word=word, weak=weak, targets=len(best), level=LEVEL)]
-
-
-def threshold_summary(sets: pd.DataFrame, kept: pd.DataFrame, keep: KeepSets) -> dict[str, object]:
-    """How sets were chosen, for ``summary.json``."""
-    largest = kept["mce_bits"].max() if len(kept) else None
-    return {
-        "keep": keep.model_dump(),
-        "largest_kept_mce_bits": None if largest is None else float(largest),
-        "tested_targets": int(((sets["rank"] == 1) & sets["p_value"].notna()).sum()),
-    }
+    return [
+        message(
+            "kept_by_rank",
+            word=SET_NAMES[len(members(best))],
+            weak=weak,
+            targets=len(best),
+            level=LEVEL,
+        )
+    ]

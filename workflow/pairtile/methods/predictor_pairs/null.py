@@ -128,8 +128,7 @@ def shifted_targets(
         if len(segments) > 1 or shifts is None:
             smooth = [_smooth_shifts(row[segment]) for segment in segments]
             offsets = _offsets(smooth, wanted, random)
-        enough = MIN_SHIFTS if len(segments) == 1 else 1
-        if len(offsets) < enough:
+        if len(offsets) < (MIN_SHIFTS if len(segments) == 1 else 1):
             offsets = _offsets(every, wanted, random)
         return [_shifted(row, segments, of_segments) for of_segments in offsets]
 

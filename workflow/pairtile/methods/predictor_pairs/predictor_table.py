@@ -76,21 +76,22 @@ class PredictorTable:
     @cached_property
     def scoring(self) -> Scoring:
         """How sets are scored, as kernels take it."""
-        settings = self.settings
         return Scoring(
             n_log_n_table(self.n_samples),
-            settings.penalty_code,
-            float(settings.alpha),
-            float(settings.poor_bits),
-            settings.min_samples,
+            self.settings.penalty_code,
+            float(self.settings.alpha),
+            float(self.settings.poor_bits),
+            self.settings.min_samples,
         )
 
     @cached_property
     def cell_tables(self) -> CellTables:
         """What cells of each size add to bounds and scores."""
         scoring = self.scoring
-        coefficients = bound_coefficients(self.n_samples, scoring.penalty, scoring.alpha)
-        return CellTables(coefficients, *cell_entropies(self.settings.levels, scoring))
+        return CellTables(
+            bound_coefficients(self.n_samples, scoring.penalty, scoring.alpha),
+            *cell_entropies(self.settings.levels, scoring),
+        )
 
 
 class PredictorLevels(Estimator[PredictorPairsConfig, PredictorArrays]):
@@ -112,6 +113,13 @@ class PredictorLevels(Estimator[PredictorPairsConfig, PredictorArrays]):
         self.lags = len(self.sources)
         self.sffs = config.estimator.cardinality > self.cardinality
         self.top = config.estimator.top
+        # Of a shuffled target only the best counts; those that SFFS grows from need as many seeds.
+        self.null_top = self.top if self.sffs else 1
+        # Of each row of the space, the best keys so far: what cannot be among the best of all
+        # tiles need not be reported again. It changes chunk files, never the merged table.
+        self.best_keys: dict[int, NDArray[np.int64]] = {}
+        # Not all steps have ``keep``.
+        self.keep_by_auto = "keep" in vars(config) and config.keep.rule == "auto"
 
     def search_settings(self, top: int, cardinality: int | None = None) -> SearchSettings:
         """How sets are scored, for the section at hand."""

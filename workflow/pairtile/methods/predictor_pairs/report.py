@@ -16,7 +16,6 @@ from pairtile.downstream.members import members_section
 from pairtile.methods.predictor_pairs.charts import FIGURES, LEVEL_COLOURS, cell_colour
 from pairtile.methods.predictor_pairs.network import LEVEL, SET_NAMES, weak_warnings
 from pairtile.methods.predictor_pairs.report_results import (
-    GAINS,
     PredictorResults,
     is_transfer,
     predictor_results,
@@ -114,7 +113,7 @@ def sets_section(results: Results, pictures: list[CaptionedFigure]) -> PageSecti
     """The table of reported sets."""
     found = results.cached(predictor_results)
     table = shown_sets(needed(found.sets))
-    of_members = ["imp_bits", *(column for column in GAINS if column in table)]
+    of_members = ["imp_bits", *(f"gain_{k + 1}" for k in range(len(found.members)))]
     columns = [
         *("target", "rank", *found.members, "n_ties"),
         *(("p_value", "q_value") if found.tested else ()),

@@ -69,9 +69,6 @@ def rule_of_two(counts: NDArray[np.integer]) -> str:
     return "" if (zeros == ones).any() else "".join("01"[int(one)] for one in ones > zeros)
 
 
-GAINS = ("gain_1", "gain_2", "gain_3")
-
-
 @dataclass(frozen=True)
 class PredictorResults:
     """What the report knows of predictor sets, beyond the network.
@@ -93,7 +90,7 @@ class PredictorResults:
 
     @property
     def word(self) -> str:
-        """What a set is called: predictor, pair or triple."""
+        """What a set is called: predictor, pair, triple or quadruple."""
         return SET_NAMES[len(self.members)]
 
     @cached_property
@@ -157,8 +154,6 @@ def sets_of_file(folder: Path) -> pd.DataFrame:
     """``predictors.tsv``; without the columns of a second predictor where there is none."""
     sets = read_result_table(folder / "predictors.tsv", __package__)
     # Single predictors are written with a second one that has no name.
-    unused = [n for n in (2, 3) if f"predictor_{n}" in sets and not sets[f"predictor_{n}"].any()]
-    if len(sets):
-        kinds = ("predictor", "gain", "spearman")
-        sets = sets.drop(columns=[f"{kind}_{n}" for kind in kinds for n in unused])
+    if len(sets) and not sets["predictor_2"].any():
+        sets = sets.drop(columns=["predictor_2", "gain_2", "spearman_2"])
     return sets

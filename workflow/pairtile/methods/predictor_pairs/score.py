@@ -23,7 +23,8 @@ from pairtile.engine.network import Network
 from pairtile.engine.selection import Selection
 from pairtile.engine.stages import CandidateMerge
 from pairtile.engine.tiles import PairSpace, Tile
-from pairtile.gpu.device import Device
+from pairtile.errors import ConfigError
+from pairtile.gpu.device import choose, threads
 from pairtile.methods.predictor_pairs.arrays import PredictorArrays
 from pairtile.methods.predictor_pairs.best_sets import (
     ANY_KEY,
@@ -43,7 +44,6 @@ from pairtile.methods.predictor_pairs.network import (
     lacking_warnings,
     set_counts,
     set_warnings,
-    threshold_summary,
     threshold_warnings,
 )
 from pairtile.methods.predictor_pairs.predictor_table import PredictorLevels
@@ -53,32 +53,18 @@ from pairtile.methods.predictor_pairs.search import PredictorSearch
 from pairtile.methods.predictor_pairs.state import search_input
 from pairtile.methods.predictor_pairs.tables import stored_sets, tested_sets, write_predictor_tables
 from pairtile.methods.predictor_pairs.transfer_score import TransferEntropy
+from pairtile.runtime.record import format_duration
 
 message = messages_of(__package__)
+
+MAX_SECONDS = 86_400.0
+"""Time of a search for sets of four, by the cost model, from which on it has to be asked for."""
 
 
 class PredictorPairs(CandidateMerge, PredictorLevels):
     """Exhaustive search for the predictor sets of every target, with a searched null."""
 
     sort_by: ClassVar[tuple[str, ...]] = ("target_row", "rank")
-
-    def __init__(
-        self,
-        config: PredictorPairsConfig,
-        state: PredictorArrays,
-        device: Device,
-        precision: str,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(config, state, device, precision, seed)
-        self.keep_by_auto = (
-            "keep" in vars(config) and config.keep.rule == "auto"
-        )  # not in all steps
-        # Of a shuffled target only the best counts; those that SFFS grows from need as many seeds.
-        self.null_top = self.top if self.sffs else 1
-        # Of each row of the space, the best keys so far: what cannot be among the best of all
-        # tiles need not be reported again. It changes chunk files, never the merged table.
-        self._best_keys: dict[int, NDArray[np.int64]] = {}
 
     # --- what the plan needs --------------------------------------------------------------------
 
@@ -98,8 +84,31 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
     ) -> tuple[PredictorPairsConfig, list[Message]]:
         if "keep" not in vars(config) or config.keep.rule != "auto":
             return config, []
-        draws = draws_of_a_test(state, config.null.permutations == "auto")
-        return config.model_copy(update={"keep": auto_keep(draws)}), []
+        keep = auto_keep(draws_of_a_test(state, config.null.permutations == "auto"))
+        return config.model_copy(update={"keep": keep}), []
+
+    @classmethod
+    def validate(
+        cls, config: PredictorPairsConfig, state: PredictorArrays, items: pd.DataFrame
+    ) -> None:
+        asked = config.estimator
+        n_sets = comb(len(state["predictors"]), asked.cardinality) * cls.space(state).rows
+        seconds = {
+            backend: n_sets / cls.cost(config, state, backend, threads()).per_second
+            for backend in ("cpu", "cuda")
+        }
+        if (
+            asked.cardinality > 3
+            and asked.search == "auto"
+            and seconds[choose("auto").backend] > MAX_SECONDS
+        ):
+            raise ConfigError(
+                f"estimator.cardinality: 4 makes {n_sets:,} sets of predictors times targets "
+                f"(shuffled ones included): {format_duration(seconds['cpu'])} on this machine's "
+                f"CPU, {format_duration(seconds['cuda'])} on a GPU. List fewer regulators or "
+                "targets, or set fewer null.permutations or a smaller cardinality; search: "
+                "exhaustive scores them all the same"
+            )
 
     @classmethod
     def space(cls, state: PredictorArrays) -> PairSpace:
@@ -116,10 +125,10 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
         samples, missing = int(state["target_samples"].size), bool((state["levels"] < 0).any())
         if backend == "cuda":
             rate = {2: 7e11, 3: 2.2e11, 4: 8e10}[levels] / (1.0 + samples / 300)
-            rate /= (2.0 if missing else 1.0) * (levels if c == 3 else 1.0)
+            rate /= (2.0 if missing else 1.0) * levels ** max(c - 2, 0)
         else:
             rate = threads * {2: 1.5e9, 3: 3e8, 4: 6e7}[levels] / (1.0 + samples / 200)
-            rate /= (10.0 if missing else 1.0) * (2.0 * levels if c == 3 else 1.0)
+            rate /= (10.0 if missing else 1.0) * (2.0 * levels ** (c - 2) if c > 2 else 1.0)
         return Cost(rate, partial(sets_in, state), unit="sets")
 
     @classmethod
@@ -153,7 +162,7 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
             if end == begin:
                 continue
             rows = slice(begin, end)
-            known = self._best_keys.get(begin, np.full((end - begin, top), ANY_KEY))
+            known = self.best_keys.get(begin, np.full((end - begin, top), ANY_KEY))
             best = self.searches[top].best(
                 self.target_levels(rows),
                 self.excluded(rows),
@@ -161,7 +170,7 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
                 tile.column_end,
                 max_key=known[:, -1].copy(),
             )
-            self._best_keys[begin] = best_keys(known, best)
+            self.best_keys[begin] = best_keys(known, best)
             parts.append(rows_found(self.state, best, begin))
         found = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         return found, {"sets": np.array([sets_in(self.state, tile)], dtype=np.int64)}
@@ -190,7 +199,11 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
             edges.drop(columns="score"),
             directed=True,
             counts=set_counts(sets, kept, edges),
-            threshold=threshold_summary(sets, kept, self.config.keep),
+            threshold={
+                "keep": self.config.keep.model_dump(),
+                "largest_kept_mce_bits": float(kept["mce_bits"].max()) if len(kept) else None,
+                "tested_targets": int(((sets["rank"] == 1) & sets["p_value"].notna()).sum()),
+            },
             arrays=stored_sets(self, sets),
             messages=said,
         )
@@ -213,8 +226,7 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
         classes = int(max(of_draw.max(initial=-1), of_target.max(initial=-1))) + 1
         targets = np.bincount(of_target[of_target >= 0], minlength=classes)
         share = (targets / np.maximum(np.bincount(of_draw, minlength=classes), 1))[of_draw]
-        top = max(float(scores.max(initial=0.0)), 1e-3)
-        bins = np.linspace(0.0, top, 201)
+        bins = np.linspace(0.0, max(float(scores.max(initial=0.0)), 1e-3), 201)
         return network.arrays | {
             "edges": bins,
             "counts": np.histogram(scores[real], bins=bins)[0],

@@ -189,7 +189,9 @@ def set_entropies(
     """
     n_levels = max(2, *(int(table.max(initial=1)) + 1 for table in (predictors, targets)))
     n = len(sets)
-    entropies = SetEntropies(np.empty(n), np.empty(n), np.empty(n), np.empty(n, dtype=np.int64))
+    entropies = SetEntropies(
+        np.empty(n), np.empty(n), np.empty(sets.shape), np.empty(n, dtype=np.int64)
+    )
     kernels.set_entropies(
         bit_planes(predictors, n_levels),
         bit_planes(targets, n_levels),

@@ -61,6 +61,17 @@ def all_blocks(last: NDArray[np.int32], final_begin: int, final_end: int) -> Blo
     return split(whole, BLOCK_PREFIXES, BLOCK_FINALS)
 
 
+def with_later(sets: NDArray[np.int32], n_predictors: int) -> NDArray[np.int32]:
+    """Sets with one predictor more, each that comes after their last: in lexicographic order.
+
+    sets : int32 (n_sets, size), ascending within a set.
+    """
+    last = sets[:, -1]
+    rows = np.repeat(np.arange(len(sets)), n_predictors - 1 - last)
+    place = np.arange(rows.size) - np.searchsorted(rows, rows)
+    return np.column_stack([sets[rows], last[rows] + 1 + place]).astype(np.int32)
+
+
 def n_sets(blocks: Blocks) -> NDArray[np.int64]:
     """Sets of each block, counting those that are passed over."""
     return blocks[:, 2].astype(np.int64) * blocks[:, 3]
@@ -126,8 +137,8 @@ def spread(blocks: Blocks, n_targets: int, tile_targets: int, busy: int) -> tupl
 
 KERNELS = Path(__file__).parent / "kernels"
 
-CODE_BITS = 21
-"""Of a predictor's number in the 64-bit code of a set, as in the kernel."""
+CODE_BITS = {1: 21, 2: 21, 3: 21, 4: 15}
+"""Of a predictor's number in the 64-bit code of a set of so many, as in the kernel."""
 
 THREADS = 128
 QUEUE_BYTES = 8 * THREADS
@@ -146,10 +157,11 @@ class CudaPredictors:
     def __init__(self, search: PredictorTable) -> None:
         import cupy
 
-        if search.n_predictors >= 1 << CODE_BITS:
+        self.code_bits = CODE_BITS[search.settings.cardinality]
+        if search.n_predictors >= 1 << self.code_bits:
             raise DeviceError(
                 f"backend: found cuda with {search.n_predictors:,} candidate predictors; expected "
-                f"fewer than {1 << CODE_BITS:,} on a GPU"
+                f"fewer than {1 << self.code_bits:,} on a GPU"
             )
         self.cupy = cupy
         self.device = search.device
@@ -207,24 +219,25 @@ class CudaPredictors:
         if self.settings.cardinality == 1:
             planes = self.on_gpu(bit_planes(np.zeros((1, self.n_samples), dtype=np.int8), 1))
             yield planes, xp.zeros(1, dtype=np.int64), np.full(1, -1, dtype=np.int32)
-        elif self.settings.cardinality == 2:
-            first = np.arange(first_begin, first_end, dtype=np.int32)
-            planes = self.planes[first_begin:first_end]
-            yield planes, xp.asarray(first, dtype=np.int64), first
         else:
-            # Planes of the first two of three predictors that are made at a time, where
-            # memory allows.
-            prefix_bytes = min(1 << 28, self.device.free_bytes() // 8)
-            portion = max(1, prefix_bytes // (levels * levels * stride * 4))
-            step = max(1, portion // n_predictors)
-            for begin in range(first_begin, first_end, step):
-                end = min(first_end, begin + step)
-                rows, columns = np.triu_indices(end - begin, 1 + begin, n_predictors)
-                second = columns.astype(np.int32)
-                a, b = xp.asarray((rows + begin).astype(np.int32)), xp.asarray(second)
-                planes = self.planes[a][:, :, None] & self.planes[b][:, None]
-                codes = (a.astype(np.int64) << CODE_BITS) | b
-                yield planes.reshape(len(a), levels * levels, stride), codes, second
+            size = self.settings.cardinality - 1
+            heads = np.arange(first_begin, first_end, dtype=np.int32)[:, None]
+            for _ in range(size - 2):
+                heads = with_later(heads, n_predictors)
+            # Heads are taken as many at a time as memory allows with the planes of their prefixes.
+            head_bytes = levels**size * stride * 4 * (n_predictors if size > 1 else 1)
+            step = max(1, min(1 << 28, self.device.free_bytes() // 8) // head_bytes)
+            for begin in range(0, len(heads), step):
+                sets = heads[begin : begin + step]
+                if size > 1:
+                    sets = with_later(sets, n_predictors)
+                members = xp.asarray(sets.T)
+                planes, codes = self.planes[members[0]], members[0].astype(np.int64)
+                for later in members[1:]:
+                    both = planes[:, :, None] & self.planes[later][:, None]
+                    planes = both.reshape(len(sets), planes.shape[1] * levels, stride)
+                    codes = (codes << self.code_bits) | later
+                yield planes, codes, np.ascontiguousarray(sets[:, -1])
 
 
 MARGIN_BITS, MARGIN_BITS_OF_CELL = 1e-5, 3e-7
@@ -452,8 +465,8 @@ def _table(parts: list[tuple[NDArray[np.generic], ...]], cardinality: int) -> Be
     target = np.nonzero(rows)[0].astype(np.int32)
     scores, codes = scores[rows], codes[rows]
     keys = np.rint(scores * 1e9).astype(np.int64)
-    shifts = CODE_BITS * np.arange(cardinality - 1, -1, -1)
-    predictors = (codes[:, None] >> shifts) & ((1 << CODE_BITS) - 1)
+    shifts = CODE_BITS[cardinality] * np.arange(cardinality - 1, -1, -1)
+    predictors = (codes[:, None] >> shifts) & ((1 << CODE_BITS[cardinality]) - 1)
 
     # A key below the last one of a full list has all its sets in the list.
     new = np.ones(len(target), dtype=bool)

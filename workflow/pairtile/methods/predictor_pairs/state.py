@@ -12,6 +12,7 @@ from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.estimator import PreparedInput
 from pairtile.methods.predictor_pairs.arrays import PredictorArrays
 from pairtile.methods.predictor_pairs.config import PredictorPairsConfig
+from pairtile.methods.predictor_pairs.network import SET_NAMES
 from pairtile.methods.predictor_pairs.null import (
     MIN_SHIFTS,
     NullTargets,
@@ -60,11 +61,11 @@ def search_input(
     asked = config.estimator.cardinality
     messages = list(prepared.messages)
     search = "exhaustive"
-    if asked == 3:
-        triples = comb(candidates.size, 3) * prepared.targets.size
-        work = f"{triples:,} triples of predictors times targets"
+    if asked > 2:
+        n_sets = comb(candidates.size, asked) * prepared.targets.size
+        work = f"{n_sets:,} {SET_NAMES[asked]}s of predictors times targets"
         way = config.estimator.search
-        if way == "exhaustive" or (way == "auto" and triples <= EXHAUSTIVE_TRIPLES):
+        if asked > 3 or way == "exhaustive" or (way == "auto" and n_sets <= EXHAUSTIVE_TRIPLES):
             messages.append(message("every_triple", work=work))
         else:
             search = "sffs"

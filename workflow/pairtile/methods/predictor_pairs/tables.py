@@ -46,7 +46,7 @@ def tested_sets(opened: PredictorLevels, merged: MergedResults) -> pd.DataFrame:
     sets = (_grown(opened, merged.pairs) if opened.sffs else merged.pairs).rename(
         columns={c: f"predictor_{n}" for n, c in enumerate(SET_COLUMNS, start=1)}
     )
-    if opened.config.estimator.cardinality == 3:
+    if opened.config.estimator.cardinality > 2:
         sets["search"] = "sffs" if opened.sffs else "exhaustive"
     real = sets[sets["target_row"] < opened.n_targets].reset_index(drop=True)
     real = real.assign(**_entropies(opened, real), **_signs(opened, real))
@@ -131,22 +131,17 @@ def _entropies(opened: PredictorLevels, sets: pd.DataFrame) -> dict[str, NDArray
     predictors = opened.predictor_levels()
     targets = opened.target_levels(slice(0, opened.n_targets))
     rows = sets["target_row"].to_numpy().astype(np.int32)
-    h_target, h_set, least, n_samples = set_entropies(predictors, targets, rows, chosen)
+    h_target, h_set, h_subset, n_samples = set_entropies(predictors, targets, rows, chosen)
+    gains = h_subset - h_set[:, None]
     result: dict[str, NDArray[np.generic]] = {
         "target_entropy_bits": h_target,
         "mi_bits": np.maximum(h_target - h_set, 0.0),
-        "imp_bits": np.maximum(least - h_set, 0.0),
+        "imp_bits": np.maximum(gains.min(axis=1), 0.0),
         "n_samples": n_samples,
+        "gain_2": np.full(len(sets), np.nan),  # of single predictors, which have no second one
     }
-    for k in range(len(members(sets))):
-        left = np.full(len(sets), np.nan)
-        if k < chosen.shape[1]:
-            without = np.delete(chosen, k, axis=1)
-            left = h_target
-            if without.size:
-                left = set_entropies(predictors, targets, rows, without).of_set
-        result[f"gain_{k + 1}"] = left - h_set
     for k, mode in enumerate(set_modes(predictors, targets, rows, chosen).T):
+        result[f"gain_{k + 1}"] = gains[:, k]
         result[f"mode_{k + 1}"] = mode.astype(object)
     return result
 

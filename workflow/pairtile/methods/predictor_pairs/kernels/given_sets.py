@@ -26,9 +26,9 @@ from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import (
 
 
 class SetEntropies(NamedTuple):
-    """Unpenalised entropies in bits of each set's target, float64 (n,): H(Y), H(Y | set), the least
-    H(Y | subset with one predictor fewer); and int64 (n,): how many samples were used, those in
-    which the target and the whole set are present, the same for all three entropies."""
+    """Unpenalised entropies in bits of each set's target: H(Y), H(Y | set), float64 (n,), and
+    H(Y | subset without each of its predictors), float64 (n, c); and int64 (n,): how many samples
+    were used, those in which the target and the whole set are present, the same for all of them."""
 
     of_target: NDArray[np.float64]
     of_set: NDArray[np.float64]
@@ -71,7 +71,8 @@ def set_entropies(  # type: ignore[no-untyped-def]
         counts = np.empty((n_levels**c, n_levels), np.int64)
         n = count_cells(predictors, sets, row, targets, target_rows[row], counts)
         n_samples[row] = n
-        of_target[row] = of_set[row] = of_subset[row] = 0.0
+        of_target[row] = of_set[row] = 0.0
+        of_subset[row, :] = 0.0
         if n == 0:
             continue
         scale = 1.0 / n
@@ -81,7 +82,6 @@ def set_entropies(  # type: ignore[no-untyped-def]
                 alone[y] += counts[x, y]
         of_target[row] = scale * entropy_of_samples(log_table, alone, n)
         of_set[row] = scale * _conditional(counts, log_table)
-        least = np.inf
         for left_out in range(c):
             stride = n_levels ** (c - 1 - left_out)
             merged = np.zeros((n_levels ** (c - 1), n_levels), np.int64)
@@ -89,8 +89,7 @@ def set_entropies(  # type: ignore[no-untyped-def]
                 cell = x // (stride * n_levels) * stride + x % stride
                 for y in range(n_levels):
                     merged[cell, y] += counts[x, y]
-            least = min(least, scale * _conditional(merged, log_table))
-        of_subset[row] = least
+            of_subset[row, left_out] = scale * _conditional(merged, log_table)
 
 
 @njit(nogil=True, error_model="numpy")

@@ -3,7 +3,7 @@
 //
 // Compile with
 //   LEVELS       q, 2 to 4
-//   CARDINALITY  predictors in a set, 1 to 3
+//   CARDINALITY  predictors in a set, 1 to 4
 //   PENALTY      0 none, 1 no_obs, 2 poor_obs
 //   WORDS        32-bit words of samples
 //   COUNT_ALL    0 where no level is missing, up to 16 cells: cells have one size for all targets,

@@ -7,7 +7,7 @@
 #endif
 #define NO_OBS 1
 #define POOR_OBS 2
-#define CODE_BITS 21  // of a predictor's number in the code of a set
+#define CODE_BITS (CARDINALITY > 3 ? 15 : 21)  // of a predictor's number in the code of a set
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800 && __CUDA_ARCH__ < 1000
 #define BINARY_TENSOR_CORES 1
@@ -15,7 +15,10 @@
 #define BINARY_TENSOR_CORES 0
 #endif
 
-constexpr int LEFT_CELLS = CARDINALITY == 1 ? 1 : CARDINALITY == 2 ? LEVELS : LEVELS * LEVELS;
+constexpr int LEFT_CELLS = CARDINALITY == 1   ? 1
+                           : CARDINALITY == 2 ? LEVELS
+                           : CARDINALITY == 3 ? LEVELS * LEVELS
+                                              : LEVELS * LEVELS * LEVELS;
 constexpr int CELLS = LEFT_CELLS * LEVELS;
 constexpr int CLASSES = COUNT_ALL ? LEVELS : LEVELS - 1;
 constexpr int FIRST_CLASS = LEVELS - CLASSES;

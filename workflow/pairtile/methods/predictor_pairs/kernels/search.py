@@ -1,7 +1,7 @@
 """Exhaustive search over all sets whose first predictor is in a range, for a chunk of targets.
 
-``search_sets`` takes sets of 1 to 3 predictors, any number of levels, with or without missing ones,
-and counts every cell of a set from the bit planes, a vector of targets at a time.
+``search_sets`` takes sets of any number of predictors and levels, with or without missing ones, and
+counts every cell of a set from the bit planes, a vector of targets at a time.
 
 ``search_pairs`` is for pairs of two or three levels with nothing missing. Of the counts of a triple
 (pair and target) only those with no level 0 are new, (q-1)^3 of them; the others follow from the
