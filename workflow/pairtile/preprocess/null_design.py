@@ -78,6 +78,10 @@ class NullDesign:
         return cls("permutation", np.zeros(n_samples, np.int32), np.zeros(1, bool), reason)
 
 
+SAMPLES_OF_A_FACTOR = 12
+"""Fewer leave too little of the genes: of 50 samples five factors took true edges, too."""
+
+
 @one_blas_thread()
 def dependence_arrays(
     values: NDArray[np.float64], stated: SampleArrays
@@ -86,7 +90,7 @@ def dependence_arrays(
 
     ``order_autocorrelation``: the mean over genes at lag 1, and the largest mean of 999 random
     orders. ``drifting``: the share of genes that drift along the samples. ``correlation_width``:
-    of ``Spread``, at least 1.
+    of ``Spread``, at least 1. ``shared_loadings``: of factors that samples make.
 
     values : float64 (genes, samples), NaN where missing. stated : ``SampleDesign.state``.
     """
@@ -106,13 +110,16 @@ def dependence_arrays(
     }
     factors = hidden_factors(values, stated | arrays, most_samples=MAX_SAMPLES, removed=removed)
     spread = factors.spread
+    of_samples = factors.strong and factors.made_by == "samples" and not found.ordered
+    if of_samples and SAMPLES_OF_A_FACTOR * len(factors.shares) <= values.shape[1]:
+        arrays["shared_loadings"] = factors.loadings
     arrays["correlation_width"] = np.array([max(spread.width, 1.0)])
     if factors.strong and spread.wide and "hidden_factors" not in stated:
         found = replace(
             found,
             factors=len(factors.shares),
             factor_share=factors.share,
-            of_genes=factors.of_genes,
+            of_genes=factors.made_by == "genes",
         )
     # Where more pairs have p <= 0.05, the centre may be none of unrelated ones: two modules that
     # are the whole table have a half. Relatives and pools have shapes of 1.1 to 2, networks that

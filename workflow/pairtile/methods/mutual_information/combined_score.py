@@ -196,7 +196,9 @@ class CombinedScore:
         targets: NDArray[np.integer],
         xp: ModuleType,
     ) -> DeviceArray:
-        score = self._of_z.at(z, xp) + xp.asarray(self._prior[targets])
+        # Given components, mutual information has no say; where it is NaN, the score is.
+        of_mi = float(self._partial.components is None)
+        score = of_mi * self._of_z.at(z, xp) + xp.asarray(self._prior[targets])
         if self._partial.weight > 0.0:
             mean, sd = xp.asarray(self._mean[targets]), xp.asarray(self._sd[targets])
             scaled = (partial(sources, targets) - mean) / sd

@@ -78,6 +78,7 @@ def spline_state(
     if are_count_residuals(*parameters.values()):
         # Noise of counting weakens partial correlations: no score gains by them (docs/quality.md).
         state["shared_components"] = np.array(0)
+        state.pop("shared_loadings", None)
     return PreparedInput(items, state, counts, messages, parameters)
 
 
@@ -148,8 +149,11 @@ def state_of_values(
         low, high = np.percentile(entropy[entropy > 0.0], [5, 95])
         messages.append(message("entropy_classes", low=low, high=high, classes=n_classes))
     dependence, measured = measured_samples(z, design)
-    if any(measured.get("courses_found", ())):
+    on_a_course = any(measured.get("courses_found", ()))
+    if on_a_course:
         dependence = replace(dependence, factors=0)  # that course is what most genes share
+    if on_a_course or config.lag or columns is not None:
+        measured.pop("shared_loadings", None)
     state: SplineArrays = {
         "z": z,
         "entropy_bits": entropy,

@@ -191,7 +191,8 @@ class MutualInformation(
             )
         said: list[Message] = []
         if config.score == "auto":
-            shared = int(state["shared_components"])
+            loadings = state.get("shared_loadings", np.empty((0, 0)))
+            shared = int(state["shared_components"]) or loadings.shape[1]
             listed = state["regulators"].size > 0 and "columns" not in state
             decided["score"] = auto_score(listed, shared > 0)
             if shared and not listed:
