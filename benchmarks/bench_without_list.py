@@ -203,8 +203,8 @@ def summary(rows: pd.DataFrame) -> dict[str, Any]:
 def markdown(results: dict[str, Any]) -> str:
     """The table of the page."""
     shown = [("undirected", score) for score in (*SCORES, "partial")]
-    shown += [(what, score) for what in ("directed", "network") for score in SCORES]
-    columns = ["undirected, auto (times combined)", *(f"{what}, {score}" for what, score in shown)]
+    shown += [("directed", score) for score in SCORES]
+    columns = ["undirected, auto", *(f"{what}, {score}" for what, score in shown)]
     lines = [f"| tables | {' | '.join(columns)} |", "| --- " * (len(columns) + 1) + "|"]
     for name, found in results.items():
         if name.startswith(("curated:", "simulated:", "one factor:")):  # few tables: in the file

@@ -110,8 +110,8 @@ def dependence_arrays(
     }
     factors = hidden_factors(values, stated | arrays, most_samples=MAX_SAMPLES, removed=removed)
     spread = factors.spread
-    of_samples = factors.strong and factors.made_by == "samples" and not found.ordered
-    if of_samples and SAMPLES_OF_A_FACTOR * len(factors.shares) <= values.shape[1]:
+    few = len(factors.shares) * SAMPLES_OF_A_FACTOR <= values.shape[1]
+    if factors.strong and factors.made_by == "samples" and few and not found.ordered:
         arrays["shared_loadings"] = factors.loadings
     arrays["correlation_width"] = np.array([max(spread.width, 1.0)])
     if factors.strong and spread.wide and "hidden_factors" not in stated:

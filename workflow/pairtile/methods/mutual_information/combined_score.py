@@ -9,6 +9,10 @@ genes both terms are exponential with mean 1, whatever the scales of the two: a 
 (Fisher's way to join tests). Of two listed regulators one direction at most is usually true, and
 nothing tells which: ln 2 is taken off, the logarithm of a prior of one half.
 
+Where samples share components that genes do not make, and no regulators are listed, mutual
+information ranks what follows them alike first. Then the score is -ln(1 - rank_2) alone, of what
+goes together given these components (``partial_correlation.py``).
+
 Ranks are those among the pairs of some regulators and some targets, drawn once for all: up to
 ``MAX_SAMPLED`` pairs, all of a small table. The first pass brings their values. So they are the
 same for any number of chunks, and no pass over all pairs sorts anything.
@@ -197,8 +201,8 @@ class CombinedScore:
         xp: ModuleType,
     ) -> DeviceArray:
         # Given components, mutual information has no say; where it is NaN, the score is.
-        of_mi = float(self._partial.components is None)
-        score = of_mi * self._of_z.at(z, xp) + xp.asarray(self._prior[targets])
+        score = float(self._partial.components is None) * self._of_z.at(z, xp)
+        score += xp.asarray(self._prior[targets])
         if self._partial.weight > 0.0:
             mean, sd = xp.asarray(self._mean[targets]), xp.asarray(self._sd[targets])
             scaled = (partial(sources, targets) - mean) / sd

@@ -83,10 +83,10 @@ class PartialCorrelation:
         self.place = np.full(genes, -1)
         self.place[regulators] = np.arange(regulators.size)
         self.components: DeviceArray | None = None
-        if "shared_loadings" in state and not self.is_listed:
-            xp, some = device.xp, self._values(evenly_spaced(genes, MAX_GENES))
-            of_genes = xp.linalg.pinv(xp.asarray(state["shared_loadings"]))
-            self.components = xp.linalg.qr((of_genes @ some).T)[0]
+        if "shared_loadings" in state:
+            fit = device.xp.linalg.pinv(device.xp.asarray(state["shared_loadings"]))
+            scores = fit @ self._values(evenly_spaced(genes, MAX_GENES))
+            self.components = device.xp.linalg.qr(scores.T)[0]
         values = self._values(regulators)
         self.shrinkage = 0.0 if self.components is not None else shrinkage(values)
         self.weight = max(0.0, 1.0 - 2.0 * self.shrinkage)
@@ -145,15 +145,14 @@ class PartialCorrelation:
     def _fitted(self, values: DeviceArray, regulators: NDArray[np.int64]) -> tuple[_Part, _Part]:
         """Both parts, from the standardised values of the regulators."""
         xp = self._device.xp
+        samples, genes = values.shape[1], len(self._z)
         squares = standardised(values * values, xp)
         squares = standardised(squares - (squares * values).mean(axis=1)[:, None] * values, xp)
         if self.components is not None:
-            of_all = xp.ones(len(self._z)), xp.zeros(len(self._z))
-            n = values.shape[1]
-            return _Part(values / n, *of_all), _Part(squares / n, *of_all)
+            whole = xp.ones(genes), xp.zeros(genes)
+            return _Part(values / samples, *whole), _Part(squares / samples, *whole)
         lam, lam_squares = self.shrinkage, shrinkage(squares)
         fit, fit_squares = _inverse(values, lam, xp), _inverse(squares, lam_squares, xp)
-        samples, genes = values.shape[1], len(self._z)
         a, a_squares = (1.0 - lam) / samples, (1.0 - lam_squares) / samples
         filters, omega = _filters(values, lam, fit)
         of_squares = fit(_filters(squares, lam_squares, fit_squares)[0])

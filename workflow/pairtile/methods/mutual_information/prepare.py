@@ -78,7 +78,6 @@ def spline_state(
     if are_count_residuals(*parameters.values()):
         # Noise of counting weakens partial correlations: no score gains by them (docs/quality.md).
         state["shared_components"] = np.array(0)
-        state.pop("shared_loadings", None)
     return PreparedInput(items, state, counts, messages, parameters)
 
 
@@ -149,10 +148,9 @@ def state_of_values(
         low, high = np.percentile(entropy[entropy > 0.0], [5, 95])
         messages.append(message("entropy_classes", low=low, high=high, classes=n_classes))
     dependence, measured = measured_samples(z, design)
-    on_a_course = any(measured.get("courses_found", ()))
-    if on_a_course:
+    if any(measured.get("courses_found", ())):
         dependence = replace(dependence, factors=0)  # that course is what most genes share
-    if on_a_course or config.lag or columns is not None:
+    if regulators.size or any(measured.get("courses_found", ())):
         measured.pop("shared_loadings", None)
     state: SplineArrays = {
         "z": z,
