@@ -78,10 +78,6 @@ class NullDesign:
         return cls("permutation", np.zeros(n_samples, np.int32), np.zeros(1, bool), reason)
 
 
-SAMPLES_OF_A_FACTOR = 12
-"""Fewer leave too little of the genes: of 50 samples five factors took true edges, too."""
-
-
 @one_blas_thread()
 def dependence_arrays(
     values: NDArray[np.float64], stated: SampleArrays
@@ -95,23 +91,22 @@ def dependence_arrays(
     values : float64 (genes, samples), NaN where missing. stated : ``SampleDesign.state``.
     """
     doing("look for what samples have in common")
-    series = stated.get("sample_series")
+    series = stated.get("sample_series", np.zeros(values.shape[1], dtype=np.int32))
     none = np.empty((values.shape[1], 0))
     known = [stated.get("removed", none), stated.get("explained", none)]
     if (batch := stated.get("sample_batch")) is not None:
         known.append(indicators(batch))
     removed = orthonormal(np.hstack(known))
     found = measure_dependence(values, series, removed)
-    if series is None:
-        series = np.zeros(values.shape[1], dtype=np.int32)
     arrays: SampleArrays = {
         "order_autocorrelation": np.array([found.mean, found.chance]),
         "drifting": np.array([trending_share(values, series)]),
     }
     factors = hidden_factors(values, stated | arrays, most_samples=MAX_SAMPLES, removed=removed)
     spread = factors.spread
-    few = len(factors.shares) * SAMPLES_OF_A_FACTOR <= values.shape[1]
-    if factors.strong and factors.made_by == "samples" and few and not found.ordered:
+    of_samples = factors.strong and factors.made_by == "samples" and not found.ordered
+    # With fewer than 12 samples a factor, true edges were taken off with the factors.
+    if of_samples and 12 * len(factors.shares) <= values.shape[1]:
         arrays["shared_loadings"] = factors.loadings
     arrays["correlation_width"] = np.array([max(spread.width, 1.0)])
     if factors.strong and spread.wide and "hidden_factors" not in stated:
@@ -149,14 +144,16 @@ def hidden_factors(
     """
     design = null_design("auto", stated, values.shape[1])
     samples = evenly_spaced(values.shape[1], most_samples or values.shape[1])
-    exchange = Exchange(design.groups[samples], design.shifted)
     genes = np.arange(len(values)) if controls is None else controls
     rows = copy_rows(values, genes[evenly_spaced(genes.size, MAX_GENES)], samples)
-    of_controls = controls is not None
     if removed is not None:
         removed = orthonormal(removed[samples])
     return find_hidden_factors(
-        rows, number=number, exchange=exchange, of_controls=of_controls, removed=removed
+        rows,
+        number=number,
+        exchange=Exchange(design.groups[samples], design.shifted),
+        of_controls=controls is not None,
+        removed=removed,
     )
 
 

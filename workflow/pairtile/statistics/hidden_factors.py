@@ -180,8 +180,9 @@ def find_hidden_factors(
     exchange = exchange or Exchange(np.zeros(n_samples, np.int32), np.zeros(1, bool))
     _, singular, right = np.linalg.svd(scored, full_matrices=False)
     random = np.random.default_rng(seed)
-    enough = np.inf if number is not None else singular[0]
-    chance = _largest_by_chance(scored, exchange, random, enough, removed)
+    chance = _largest_by_chance(
+        scored, exchange, random, np.inf if number is not None else singular[0], removed
+    )
     rank = int((singular > 1e-9 * singular[0]).sum())
     # The weakest of more relate few genes by themselves, of which something must be left.
     most = max(0, min(50, n_samples // 2, rank - (not of_controls)))

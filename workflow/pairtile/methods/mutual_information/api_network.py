@@ -332,12 +332,11 @@ def _scored(mi: NDArray[np.float64] | pd.DataFrame) -> NDArray[np.float64]:
 def _z(values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
     count = (~np.isnan(values)).sum(axis=axis)
     mean = np.nansum(values, axis=axis) / np.maximum(count, 1)
-    squares = np.nansum((values - np.expand_dims(mean, axis)) ** 2, axis=axis)
-    variance = squares / np.maximum(count, 1)
+    deviations = values - np.expand_dims(mean, axis)
+    variance = np.nansum(deviations**2, axis=axis) / np.maximum(count, 1)
     # A standard deviation below a millionth of the root mean square is a rounding error.
     is_spread = variance > 1e-12 * (variance + mean**2)
-    mean, sd = (np.expand_dims(a, axis) for a in (mean, np.sqrt(variance)))
-    return (values - mean) / np.where(np.expand_dims(is_spread, axis), sd, np.inf)
+    return deviations / np.expand_dims(np.where(is_spread, np.sqrt(variance), np.inf), axis)
 
 
 @overload

@@ -87,10 +87,9 @@ class Sampled(NamedTuple):
         sources = np.asarray(regulators, dtype=np.int64)
         random = np.random.Generator(np.random.Philox(key=0x72616E6B73))  # "ranks"
         items = sources if sources.size else np.arange(genes)
-        most = max(int(MAX_SAMPLED**0.5), MAX_SAMPLED // genes)
-        sources = np.sort(random.permutation(items)[:most])
-        most = MAX_SAMPLED // max(1, sources.size)
-        return cls(sources, np.sort(random.permutation(genes)[:most]))
+        sources = random.permutation(items)[: max(int(MAX_SAMPLED**0.5), MAX_SAMPLED // genes)]
+        targets = random.permutation(genes)[: MAX_SAMPLED // max(1, sources.size)]
+        return cls(np.sort(sources), np.sort(targets))
 
 
 def combined_sums(
@@ -108,8 +107,8 @@ def combined_sums(
     genes = partial.place.size
     names = ("partial_sum", "partial_squares")
     found = {name: np.zeros(genes, dtype=np.int64) for name in names}
-    shape = sampled.sources.size, sampled.targets.size
-    found |= {name: np.zeros(shape, dtype=np.int64) for name in ("sampled_mi", "sampled_partial")}
+    none = np.zeros((sampled.sources.size, sampled.targets.size), dtype=np.int64)
+    found |= {"sampled_mi": none, "sampled_partial": none.copy()}
     scored = xp.ones(tile.bits.shape, dtype=bool) if tile.scored is None else tile.scored
 
     def add(

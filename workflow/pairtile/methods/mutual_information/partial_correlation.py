@@ -174,9 +174,9 @@ class PartialCorrelation:
     def _values(self, genes: NDArray[np.integer]) -> DeviceArray:
         """What was scored of some genes, standardised; of ranks their normal scores."""
         xp = self._device.xp
-        z = self._z
-        values = xp.asarray(z[genes] if isinstance(z, np.ndarray) else z[xp.asarray(genes)])
-        release(z)
+        which = genes if isinstance(self._z, np.ndarray) else xp.asarray(genes)
+        values = xp.asarray(self._z[which])
+        release(self._z)
         if self._by_rank:
             observed = (values == values).sum(axis=1)[:, None]
             rank = values * ((observed - 1) / self._top) + 0.5
