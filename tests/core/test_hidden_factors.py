@@ -147,7 +147,9 @@ def test_components_that_genes_make_are_told_from_those_of_samples() -> None:
         network = normal_scores(simulate_kinetic(200, 150, 20, seed=seed).values)
         network_found.append(find_hidden_factors(network, seed))
         factor_found.append(find_hidden_factors(hide(random, network, "factor"), seed))
-    of_genes = [found.of_genes for found in network_found if found.strong]
-    assert len(of_genes) >= 3
-    assert all(of_genes)
-    assert sum(found.strong and not found.of_genes for found in factor_found) >= 5
+    of_network = [found.made_by for found in network_found if found.strong]
+    assert len(of_network) >= 3
+    assert set(of_network) == {"genes"}
+    assert sum(found.strong and found.made_by == "samples" for found in factor_found) >= 5
+    nothing_beside = hide(random, unrelated(random, 200, 150), "factor")
+    assert find_hidden_factors(nothing_beside).made_by == ""

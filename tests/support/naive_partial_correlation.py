@@ -87,3 +87,22 @@ def naive_combined(mi, partial, weight):
         score[known] += times * -np.log(1 - ranks / known.sum())
         score[~known] = np.nan
     return score
+
+
+def naive_given_components(values, loadings, by_rank=False):
+    """Mutual information of normal variables as close as a parabola in one gene (row) is to another
+    (column), of what is left of both beside components with these loadings; NaN with itself."""
+    x = naive_standardised(values, by_rank)
+    components = np.linalg.lstsq(loadings, x, rcond=None)[0].T
+    rest = x - (components @ np.linalg.lstsq(components, x.T, rcond=None)[0]).T
+    rest[np.isnan(values)] = np.nan
+    rest[(np.nan_to_num(rest) ** 2).mean(axis=1) < 1e-9] = 0.0
+    rest = naive_standardised(rest)
+    found = np.full((len(x), len(x)), np.nan)
+    for source, row in enumerate(rest):
+        parabola = np.stack([np.ones(row.size), row, row**2], axis=1)
+        for target, other in enumerate(rest):
+            if source != target:
+                fit = parabola @ np.linalg.lstsq(parabola, other, rcond=None)[0]
+                found[source, target] = (fit**2).mean()
+    return -0.5 * np.log2(1 - np.minimum(found, 1 - 1e-9))

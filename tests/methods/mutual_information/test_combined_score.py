@@ -10,6 +10,7 @@ from backends import both_backends
 from naive_mutual_information import naive_mi_matrix
 from naive_partial_correlation import (
     naive_combined,
+    naive_given_components,
     naive_partial_correlations,
     naive_shrinkage,
     naive_standardised,
@@ -163,6 +164,56 @@ def test_scores_of_tiles_and_lists_are_the_sum_of_both_ranks(awkward, which, bac
     assert frame["combined"].is_monotonic_decreasing
     ends = frame["source"].to_numpy(), frame["target"].to_numpy()
     np.testing.assert_allclose(frame["combined"], expected[ends], atol=1e-4)
+
+
+@both_backends
+@pytest.mark.parametrize("transform", ["none", "rank"])
+@pytest.mark.parametrize("awkward", [False, True])
+def test_components_of_samples_are_given_in_place_of_other_genes(awkward, transform, backend):
+    values, random = table(60, awkward), np.random.default_rng(5)
+    # Where not awkward, the component is one gene, of which nothing is left.
+    loadings = random.normal(size=(GENES, 2)) if awkward else np.eye(GENES)[:, [13]]
+    estimator = opened(values, backend=backend, transform=transform)
+    estimator.state["shared_loadings"] = loadings
+    expected = naive_given_components(values, loadings, transform == "rank")
+    off = ~np.eye(GENES, dtype=bool)
+    partial, genes = estimator._partial, np.arange(GENES)
+    assert partial.weight == 1.0
+    found = estimator.device.to_host(partial.between(genes, genes))
+    np.testing.assert_allclose(found[off], expected[off], atol=1e-6)
+    row, column = np.nonzero(off)
+    np.testing.assert_allclose(partial.of_pairs(row, column), expected[off], atol=1e-6)
+    common = (~np.isnan(values)).astype(int)
+    expected[common @ common.T < 15] = np.nan
+    ranked = naive_combined(expected, expected, 0.0)
+    if awkward:
+        ranked[:, [9, 20]] *= 0.0  # constant targets
+    chosen = replace(Selection(top=10**6), scan=scanned(estimator))
+    for tile in estimator.space(estimator.state).tiles(EDGE):
+        rows, _ = estimator.score_tile(tile, chosen)
+        both = np.fmax(ranked, ranked.T)[rows["i"], rows["j"]]
+        np.testing.assert_allclose(rows[RANK_SCORE], both, atol=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_auto_puts_true_pairs_first_under_a_factor_of_samples():
+    """Of the best 40 pairs of 80 genes, of which 40 pairs are true."""
+    random = np.random.default_rng(7)
+    values = random.normal(size=(80, 150))
+    values[40:] = 0.6 * values[:40] + 0.8 * values[40:]
+    held = np.minimum(0.3 * random.normal(size=(80, 1)) ** 2, 0.7)
+    factor = random.choice([-1, 1], size=(80, 1)) * random.normal(size=150)
+    values = np.sqrt(1 - held) * values + np.sqrt(held) * factor
+    true = {}
+    for score in ("auto", "clr"):
+        ranked = infer_network(
+            values, score=score, keep="all", dpi=False, backend="cpu", permutations=1000
+        )
+        ends = zip(ranked["source"], ranked["target"], strict=True)
+        best = list(dict.fromkeys(map(frozenset, ends)))[:40]
+        true[ranked.attrs["score"]] = sum(frozenset((k, k + 40)) in best for k in range(40))
+    assert true["combined"] >= 38
+    assert true["clr"] <= 34
 
 
 def test_sums_of_the_first_pass_hardly_depend_on_tiles():

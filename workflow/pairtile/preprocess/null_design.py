@@ -86,33 +86,35 @@ def dependence_arrays(
 
     ``order_autocorrelation``: the mean over genes at lag 1, and the largest mean of 999 random
     orders. ``drifting``: the share of genes that drift along the samples. ``correlation_width``:
-    of ``Spread``, at least 1.
+    of ``Spread``, at least 1. ``shared_loadings``: of factors that samples make.
 
     values : float64 (genes, samples), NaN where missing. stated : ``SampleDesign.state``.
     """
     doing("look for what samples have in common")
-    series = stated.get("sample_series")
+    series = stated.get("sample_series", np.zeros(values.shape[1], dtype=np.int32))
     none = np.empty((values.shape[1], 0))
     known = [stated.get("removed", none), stated.get("explained", none)]
     if (batch := stated.get("sample_batch")) is not None:
         known.append(indicators(batch))
     removed = orthonormal(np.hstack(known))
     found = measure_dependence(values, series, removed)
-    if series is None:
-        series = np.zeros(values.shape[1], dtype=np.int32)
     arrays: SampleArrays = {
         "order_autocorrelation": np.array([found.mean, found.chance]),
         "drifting": np.array([trending_share(values, series)]),
     }
     factors = hidden_factors(values, stated | arrays, most_samples=MAX_SAMPLES, removed=removed)
     spread = factors.spread
+    of_samples = factors.strong and factors.made_by == "samples" and not found.ordered
+    # With fewer than 12 samples a factor, true edges were taken off with the factors.
+    if of_samples and 12 * len(factors.shares) <= values.shape[1]:
+        arrays["shared_loadings"] = factors.loadings
     arrays["correlation_width"] = np.array([max(spread.width, 1.0)])
     if factors.strong and spread.wide and "hidden_factors" not in stated:
         found = replace(
             found,
             factors=len(factors.shares),
             factor_share=factors.share,
-            of_genes=factors.of_genes,
+            of_genes=factors.made_by == "genes",
         )
     # Where more pairs have p <= 0.05, the centre may be none of unrelated ones: two modules that
     # are the whole table have a half. Relatives and pools have shapes of 1.1 to 2, networks that
@@ -142,14 +144,16 @@ def hidden_factors(
     """
     design = null_design("auto", stated, values.shape[1])
     samples = evenly_spaced(values.shape[1], most_samples or values.shape[1])
-    exchange = Exchange(design.groups[samples], design.shifted)
     genes = np.arange(len(values)) if controls is None else controls
     rows = copy_rows(values, genes[evenly_spaced(genes.size, MAX_GENES)], samples)
-    of_controls = controls is not None
     if removed is not None:
         removed = orthonormal(removed[samples])
     return find_hidden_factors(
-        rows, number=number, exchange=exchange, of_controls=of_controls, removed=removed
+        rows,
+        number=number,
+        exchange=Exchange(design.groups[samples], design.shifted),
+        of_controls=controls is not None,
+        removed=removed,
     )
 
 

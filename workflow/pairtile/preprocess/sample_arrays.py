@@ -23,6 +23,7 @@ class SampleArrays(TypedDict, total=False):
     | factor_labels | (factors, samples) | its values |
     | order_autocorrelation | (2,) | ``null_design.dependence_arrays`` |
     | drifting | (1,) | share of genes that drift along the samples |
+    | shared_loadings | (genes, factors) | of at most ``MAX_GENES``, on what samples share |
     | correlation_width | (1,) | variance of correlations of unrelated genes, over that by chance |
     | quality_* | (samples,) | ``quality.SampleQuality``; ``labels`` of the groups |
     | component_* | | the first two principal components of the prepared values |
@@ -39,6 +40,7 @@ class SampleArrays(TypedDict, total=False):
     factor_labels: NDArray[np.str_]
     order_autocorrelation: NDArray[np.float64]
     drifting: NDArray[np.float64]
+    shared_loadings: NDArray[np.float64]
     correlation_width: NDArray[np.float64]
     quality_samples: NDArray[np.str_]
     quality_counted: NDArray[np.bool_]

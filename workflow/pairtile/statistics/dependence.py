@@ -102,8 +102,14 @@ def measure_dependence(
     member = (groups[:, None] == np.arange(groups.max() + 1)).astype(np.float64)
     within = _without(gram, member / np.sqrt(member.sum(axis=0)))
     near_copies = sum(map(bool, near_copies_of(within, varied)))
-    sizes = tuple(sorted(np.bincount(groups).tolist())) if groups.any() else ()
-    return Dependence(autocorrelation, mean, chance, near_copies, sizes, n_samples)
+    return Dependence(
+        autocorrelation,
+        mean,
+        chance,
+        near_copies,
+        tuple(sorted(np.bincount(groups).tolist())) if groups.any() else (),
+        n_samples,
+    )
 
 
 def evenly_spaced(n: int, most: int) -> Int64Array:
@@ -296,6 +302,5 @@ def leading(gram: Float64Array, number: int) -> tuple[Float64Array, Float64Array
     from scipy.sparse.linalg import eigsh  # half a second, which every job would wait for
 
     # A few components of thousands are asked for. A start of ones would be none: rows sum to 0.
-    start = np.random.default_rng(0).normal(size=len(gram))
-    sizes, vectors = eigsh(gram, k=number, v0=start)
+    sizes, vectors = eigsh(gram, k=number, v0=np.random.default_rng(0).normal(size=len(gram)))
     return sizes[::-1], vectors[:, ::-1]

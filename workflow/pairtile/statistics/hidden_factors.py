@@ -10,7 +10,7 @@ several modules explain equally much.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy import special
@@ -87,6 +87,7 @@ class HiddenFactors:
     scores : float64 (factors, samples), of mean 0 and variance 1, strongest first; correlated.
     weights : float64 (samples, factors): normal scores of genes times these are their loadings,
         given all components that were found, narrow ones too.
+    loadings : float64 (genes, factors), these loadings.
     shares : float64 (factors,), share of the variance of the genes looked at that each holds; they
         overlap. share : what goes with all of them.
     strength : sum over genes and samples of the squares that the strongest holds, over the largest
@@ -95,19 +96,21 @@ class HiddenFactors:
         unrelated genes.
     broad : whether one of them loads on enough genes to be none of a module.
     spread : of the correlations of all genes.
-    of_genes : whether genes that go together beside the factors are held alike by them: effects
-        of a gene spread along its network, those of samples have nothing to do with it.
+    made_by : by "genes" where genes that go together beside the factors are held alike by them:
+        effects of a gene spread along its network; by "samples" where they are not; "" where no
+        genes go together beside them.
     """
 
     scores: Float64Array
     weights: Float64Array
+    loadings: Float64Array
     shares: Float64Array
     share: float
     strength: float
     gain: float
     broad: bool
     spread: Spread
-    of_genes: bool
+    made_by: Literal["genes", "samples", ""]
 
     @property
     def strong(self) -> bool:
@@ -176,8 +179,9 @@ def find_hidden_factors(
     exchange = exchange or Exchange(np.zeros(n_samples, np.int32), np.zeros(1, bool))
     _, singular, right = np.linalg.svd(scored, full_matrices=False)
     random = np.random.default_rng(seed)
-    enough = np.inf if number is not None else singular[0]
-    chance = _largest_by_chance(scored, exchange, random, enough, removed)
+    chance = _largest_by_chance(
+        scored, exchange, random, np.inf if number is not None else singular[0], removed
+    )
     rank = int((singular > 1e-9 * singular[0]).sum())
     # The weakest of more relate few genes by themselves, of which something must be left.
     most = max(0, min(50, n_samples // 2, rank - (not of_controls)))
@@ -214,22 +218,25 @@ def find_hidden_factors(
     return HiddenFactors(
         scores=scores,
         weights=inverse,
+        loadings=scored @ inverse,
         shares=total[order] / len(scored),
         share=float(1.0 - (rest**2).sum() / max((scored**2).sum(), 1.0)),
         strength=float(total[order].max(initial=0.0) * n_samples / chance**2) if chance else 0.0,
         gain=(now.excess - left.excess) * left.free if len(scores) else 0.0,
         broad=of_controls or bool(breadth > 0.4),
         spread=_spread(scored, exchange, random, removed),
-        of_genes=bool(order.size)
-        and left.excess * left.free >= MIN_GAIN
-        and _of_genes(scored, scores, rest),
+        made_by=_made_by(scored, scores, rest)
+        if order.size and left.excess * left.free >= MIN_GAIN
+        else "",
     )
 
 
-def _of_genes(scored: Float64Array, scores: Float64Array, rest: Float64Array) -> bool:
-    """Whether the strongest factor, and all on average by what they hold, hold genes as they do
-    their neighbours in ``rest`` (genes, samples), which count by the fourth power of their
-    correlations."""
+def _made_by(
+    scored: Float64Array, scores: Float64Array, rest: Float64Array
+) -> Literal["genes", "samples", ""]:
+    """What makes the factors: genes, where the strongest factor, and all on average by what they
+    hold, hold genes as they do their neighbours in ``rest`` (genes, samples), which count by the
+    fourth power of their correlations."""
     held = (scored @ scores.T) ** 2
     rows = standardised(rest)
     near = (rows @ rows.T / rows.shape[1]) ** 4
@@ -238,8 +245,10 @@ def _of_genes(scored: Float64Array, scores: Float64Array, rest: Float64Array) ->
     around = normal_scores(ranks @ near / np.maximum(near.sum(axis=0), 1e-300))
     total = held.sum(axis=0)
     alike = (ranks * around).mean(axis=1)
+    if np.quantile(near.max(axis=1), 0.9) <= MIN_NEIGHBOUR**4:
+        return ""
     enough = alike[total.argmax()] > MIN_ALIKE and alike @ total > MIN_MEAN_ALIKE * total.sum()
-    return bool(enough and np.quantile(near.max(axis=1), 0.9) > MIN_NEIGHBOUR**4)
+    return "genes" if enough else "samples"
 
 
 def without_factors(values: Float64Array, factors: HiddenFactors) -> Float64Array:

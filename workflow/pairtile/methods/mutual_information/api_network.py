@@ -101,9 +101,9 @@ def infer_network(
         candidate regulators of the target, in standard deviations; directed. `combined`: `target_z`
         and what the regulator explains of the target beside all other regulators (partial
         correlation, also with its square); directed, and against gold standards the best beside
-        `regulators`. `auto`: `combined` beside `regulators` and where most genes share components
-        (the warning `hidden_factors`), else `clr`. p- and q-values are those of mutual information
-        whatever stands here; beside `other_expression` all but `mi` are directed.
+        `regulators`. `auto`: `combined` beside `regulators` and where most genes share components,
+        else `clr`. p- and q-values are those of mutual information whatever stands here; beside
+        `other_expression` all but `mi` are directed.
     keep : mapping or str
         Which pairs become edges; give one form. `auto`: `{fdr: 0.05, top_edges: n}`, with two edges
         for each gene of the table. `{fdr: x, top_edges: n}`: the n best by `score` of the pairs
@@ -332,12 +332,11 @@ def _scored(mi: NDArray[np.float64] | pd.DataFrame) -> NDArray[np.float64]:
 def _z(values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
     count = (~np.isnan(values)).sum(axis=axis)
     mean = np.nansum(values, axis=axis) / np.maximum(count, 1)
-    squares = np.nansum((values - np.expand_dims(mean, axis)) ** 2, axis=axis)
-    variance = squares / np.maximum(count, 1)
+    deviations = values - np.expand_dims(mean, axis)
+    variance = np.nansum(deviations**2, axis=axis) / np.maximum(count, 1)
     # A standard deviation below a millionth of the root mean square is a rounding error.
     is_spread = variance > 1e-12 * (variance + mean**2)
-    mean, sd = (np.expand_dims(a, axis) for a in (mean, np.sqrt(variance)))
-    return (values - mean) / np.where(np.expand_dims(is_spread, axis), sd, np.inf)
+    return deviations / np.expand_dims(np.where(is_spread, np.sqrt(variance), np.inf), axis)
 
 
 @overload

@@ -9,6 +9,10 @@ genes both terms are exponential with mean 1, whatever the scales of the two: a 
 (Fisher's way to join tests). Of two listed regulators one direction at most is usually true, and
 nothing tells which: ln 2 is taken off, the logarithm of a prior of one half.
 
+Where samples share components that genes do not make, and no regulators are listed, mutual
+information ranks what follows them alike first. Then the score is -ln(1 - rank_2) alone, of what
+goes together given these components (``partial_correlation.py``).
+
 Ranks are those among the pairs of some regulators and some targets, drawn once for all: up to
 ``MAX_SAMPLED`` pairs, all of a small table. The first pass brings their values. So they are the
 same for any number of chunks, and no pass over all pairs sorts anything.
@@ -83,10 +87,9 @@ class Sampled(NamedTuple):
         sources = np.asarray(regulators, dtype=np.int64)
         random = np.random.Generator(np.random.Philox(key=0x72616E6B73))  # "ranks"
         items = sources if sources.size else np.arange(genes)
-        most = max(int(MAX_SAMPLED**0.5), MAX_SAMPLED // genes)
-        sources = np.sort(random.permutation(items)[:most])
-        most = MAX_SAMPLED // max(1, sources.size)
-        return cls(sources, np.sort(random.permutation(genes)[:most]))
+        sources = random.permutation(items)[: max(int(MAX_SAMPLED**0.5), MAX_SAMPLED // genes)]
+        targets = random.permutation(genes)[: MAX_SAMPLED // max(1, sources.size)]
+        return cls(np.sort(sources), np.sort(targets))
 
 
 def combined_sums(
@@ -104,8 +107,8 @@ def combined_sums(
     genes = partial.place.size
     names = ("partial_sum", "partial_squares")
     found = {name: np.zeros(genes, dtype=np.int64) for name in names}
-    shape = sampled.sources.size, sampled.targets.size
-    found |= {name: np.zeros(shape, dtype=np.int64) for name in ("sampled_mi", "sampled_partial")}
+    none = np.zeros((sampled.sources.size, sampled.targets.size), dtype=np.int64)
+    found |= {"sampled_mi": none, "sampled_partial": none.copy()}
     scored = xp.ones(tile.bits.shape, dtype=bool) if tile.scored is None else tile.scored
 
     def add(
@@ -196,7 +199,9 @@ class CombinedScore:
         targets: NDArray[np.integer],
         xp: ModuleType,
     ) -> DeviceArray:
-        score = self._of_z.at(z, xp) + xp.asarray(self._prior[targets])
+        # Given components, mutual information has no say; where it is NaN, the score is.
+        score = float(self._partial.components is None) * self._of_z.at(z, xp)
+        score += xp.asarray(self._prior[targets])
         if self._partial.weight > 0.0:
             mean, sd = xp.asarray(self._mean[targets]), xp.asarray(self._sd[targets])
             scaled = (partial(sources, targets) - mean) / sd

@@ -315,7 +315,7 @@ class MutualInformationConfig(TwoTableAnalysis):
             "What ranks the pairs, for `keep`, the order of the network table and the evaluation. "
             + " ".join(f"`{score.name}`: {score.description}" for score in SCORES.values())
             + f" `auto`: `{auto_score(True)}` beside `regulators` and where most genes share "
-            f"components (the warning `hidden_factors`), else `{auto_score(False)}`. p- and "
+            f"components, else `{auto_score(False)}`. p- and "
             "q-values are those of mutual information whatever stands here; beside "
             "`other_expression` all but `mi` are directed."
         ),

@@ -105,9 +105,7 @@ def _on_cpu(
     number[by_degree] = np.arange(n_genes, dtype=np.int32)
     offsets = np.concatenate([[0], np.cumsum(degree[by_degree])])
 
-    falling = np.negative(mi[here])
-    ranked = np.argsort(falling).astype(np.int32)
-    del falling
+    ranked = np.argsort(np.negative(mi[here])).astype(np.int32)
     order = ranked if which is None else which[ranked]
     del ranked
     stronger = kernels.count_stronger(mi[order], mi.dtype.type(threshold), int(additive))
@@ -119,8 +117,8 @@ def _on_cpu(
     )
     kernels.fill_adjacency(i, j, number, order, offsets[:-1].copy(), adjacency)
 
-    n_workers = min(numba.get_num_threads(), n_genes)
-    rows = np.full((n_workers, n_genes), kernels.ABSENT, dtype=np.int32)
+    # A row for each thread.
+    rows = np.full((min(numba.get_num_threads(), n_genes), n_genes), kernels.ABSENT, np.int32)
     removed = np.zeros(n_edges, dtype=np.uint8)
     kernels.data_processing_inequality(adjacency, is_regulator[by_degree], stronger, rows, removed)
     del adjacency, stronger

@@ -253,9 +253,9 @@ def _significance(pairs: Pairs, null: Null, n_tests: int) -> Significance:
 def rank_pairs(analysis: GeneAnalysis, merged: MergedResults) -> Ranking:
     """Every stored pair in its allowed directions, with the score that ranks it."""
     scores = analysis.pair_scores(merged.scan)
-    columns = {scores.score.column: "score"}
-    edges = directed_edges(Pairs.of_merged(merged), scores).rename(columns=columns)
-    return Ranking(edges[["source", "target", "score"]], scores.directed)
+    edges = directed_edges(Pairs.of_merged(merged), scores)
+    named = edges.rename(columns={scores.score.column: "score"})
+    return Ranking(named[["source", "target", "score"]], scores.directed)
 
 
 def score_histogram(

@@ -96,11 +96,10 @@ class Null:
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         """For storage: the inverse of ``from_arrays``."""
-        lengths = np.array([s.size for s in self.statistic], dtype=np.int64)
         return {
             "class_of": self.class_of,
             "resolved": np.array(self.resolved),
-            "lengths": lengths,
+            "lengths": np.array([s.size for s in self.statistic], dtype=np.int64),
             "statistic": self.statistic[0]
             if len(self.statistic) == 1  # 40 MB and more, of every bootstrap
             else np.concatenate(self.statistic),
@@ -208,17 +207,15 @@ def _fit_tail(null: Float32Array, resolved: int) -> Tail:
     n = null.size
     if n == 0:
         return Tail(0.0, 0.0, 0.0)  # p = 1
-    k = max(resolved, int(n * TAIL_SHARE))
-    k = min(k, n)
+    k = min(n, max(resolved, int(n * TAIL_SHARE)))
     top = null[n - k :].astype(np.float64)
     log_p = np.log((1.0 + np.arange(k, 0, -1)) / (1.0 + n))
     resolved = min(resolved, n)
-    anchor = float(null[n - resolved])
     log_anchor = float(np.log((1.0 + resolved) / (1.0 + n)))
     spread = top - top.mean()
     square = float(spread @ spread)
     slope = float(spread @ log_p / square) if square > 0.0 else -np.inf
-    return Tail(anchor, log_anchor, slope)
+    return Tail(float(null[n - resolved]), log_anchor, slope)
 
 
 class NullGenes(NamedTuple):
@@ -299,8 +296,7 @@ def draw_null(
             rows = _without(rows, removed)
         if alike is not None or removed is not None:
             rows = scaled(rows, scorer.settings, transform)
-        keeps = design.kind != "permutation"
-        return DrawnRows(rows, drawn if keeps and pool.size > 1 else None)
+        return DrawnRows(rows, drawn if design.kind != "permutation" and pool.size > 1 else None)
 
     pairs_of_classes = class_pairs(int(classes.max(initial=0)) + 1)
     progress = Progress(side**2 * len(paired), "null draws")
@@ -373,8 +369,7 @@ def _statistics(
             found = bits * (n_all if n_samples is None else n_samples)
             counted = None if n_samples is None else n_samples >= min_samples
             if rows.genes is not None and columns.genes is not None:
-                other = rows.genes[here, None] != columns.genes[None, block]
-                other = device.xp.asarray(other)
+                other = device.xp.asarray(rows.genes[here, None] != columns.genes[None, block])
                 counted = other if counted is None else counted & other
             found = (found.ravel() if counted is None else found[counted]).astype(np.float32)
             parts.append(found if there else device.to_host(found))

@@ -60,8 +60,13 @@ def chosen_null(config: MutualInformationConfig, state: SplineArrays) -> NullDes
     if "course_groups" in state and (kind == "courses" or (kind == "auto" and why)):
         steps = state["course_steps"]
         courses = CourseSteps(np.maximum(steps, 1), state["course_order"])
-        reason = why if kind == "auto" else "as set"
-        return NullDesign("courses", state["course_groups"], steps > 0, reason, courses)
+        return NullDesign(
+            kind="courses",
+            groups=state["course_groups"],
+            shifted=steps > 0,
+            reason=why if kind == "auto" else "as set",
+            courses=courses,
+        )
     return null_design(kind, state, int(state["z"].shape[1]))
 
 

@@ -15,6 +15,13 @@ gives the partial correlation b / sqrt(s_t Omega_rr + b^2), with s_t = lambda (1
 the variance that is left. Where t is a regulator, it is -Omega_rt / sqrt(Omega_rr Omega_tt), and
 Omega_rt = -b / lambda. So both parts are one matrix product for each tile of pairs, whatever the
 numbers of regulators and samples; what is inverted is the smaller of p x p and n x n.
+
+Where samples share components that genes do not make (``HiddenFactors.made_by``), and no
+regulators are listed, these are given in place of all other regulators: from genes at ``MAX_GENES``
+places, scores of the components by least squares on their loadings; x is what these leave of a gene
+(standardised), and of its square what is not linear in x. R^2 = (x_r x_t / n)^2 + (square_r x_t /
+n)^2 is the share of t that a parabola in r explains, -log2(1 - R^2) / 2 the mutual information of
+normal variables that go together as closely.
 """
 
 from __future__ import annotations
@@ -33,6 +40,7 @@ from pairtile.engine.state import release
 from pairtile.gpu.device import Device
 from pairtile.methods.mutual_information.arrays import SplineArrays
 from pairtile.runtime.threads import in_threads
+from pairtile.statistics.dependence import MAX_GENES, evenly_spaced
 from pairtile.statistics.shrinkage import DeviceArray, correlation_sums, standardised
 
 _BLOCK = 1024
@@ -59,7 +67,8 @@ class PartialCorrelation:
 
     weight : max(0, 1 - 2 shrinkage), what the score trusts them; where it is 0 nothing is made, and
     nothing can be asked. place : int64 (genes,), of a regulator its filter; -1 of others.
-    is_listed : whether there is a list of regulators; else every gene is one.
+    is_listed : whether there is a list of regulators; else every gene is one. components : float64
+    (samples, factors), orthonormal, or None: what is given in place of the other regulators.
     """
 
     def __init__(self, state: SplineArrays, top: float, device: Device) -> None:
@@ -73,8 +82,13 @@ class PartialCorrelation:
             regulators = np.arange(genes)
         self.place = np.full(genes, -1)
         self.place[regulators] = np.arange(regulators.size)
+        self.components: DeviceArray | None = None
+        if "shared_loadings" in state:
+            fit = device.xp.linalg.pinv(device.xp.asarray(state["shared_loadings"]))
+            scores = fit @ self._values(evenly_spaced(genes, MAX_GENES))
+            self.components = device.xp.linalg.qr(scores.T)[0]
         values = self._values(regulators)
-        self.shrinkage = shrinkage(values)
+        self.shrinkage = 0.0 if self.components is not None else shrinkage(values)
         self.weight = max(0.0, 1.0 - 2.0 * self.shrinkage)
         self._parts: tuple[_Part, ...] = ()
         if self.weight > 0.0:
@@ -92,7 +106,7 @@ class PartialCorrelation:
         for part in self._parts:
             squared = (part.filters[filters] @ values) ** 2
             found += squared / (part.base[genes] + part.slope[genes] * squared)
-        return xp.sqrt(found)
+        return xp.sqrt(found) if self.components is None else _bits(found, xp)
 
     def of_pairs(
         self, sources: NDArray[np.integer], targets: NDArray[np.integer]
@@ -109,7 +123,7 @@ class PartialCorrelation:
                 _row_products(part.filters, place, values, genes, squared)
                 squared *= squared
                 total += squared / (part.base[genes] + part.slope[genes] * squared)
-            found[some] = np.sqrt(total)
+            found[some] = np.sqrt(total) if self.components is None else _bits(total, np)
 
         list(
             in_threads(
@@ -131,11 +145,14 @@ class PartialCorrelation:
     def _fitted(self, values: DeviceArray, regulators: NDArray[np.int64]) -> tuple[_Part, _Part]:
         """Both parts, from the standardised values of the regulators."""
         xp = self._device.xp
+        samples, genes = values.shape[1], len(self._z)
         squares = standardised(values * values, xp)
         squares = standardised(squares - (squares * values).mean(axis=1)[:, None] * values, xp)
+        if self.components is not None:
+            whole = xp.ones(genes), xp.zeros(genes)
+            return _Part(values / samples, *whole), _Part(squares / samples, *whole)
         lam, lam_squares = self.shrinkage, shrinkage(squares)
         fit, fit_squares = _inverse(values, lam, xp), _inverse(squares, lam_squares, xp)
-        samples, genes = values.shape[1], len(self._z)
         a, a_squares = (1.0 - lam) / samples, (1.0 - lam_squares) / samples
         filters, omega = _filters(values, lam, fit)
         of_squares = fit(_filters(squares, lam_squares, fit_squares)[0])
@@ -157,15 +174,21 @@ class PartialCorrelation:
     def _values(self, genes: NDArray[np.integer]) -> DeviceArray:
         """What was scored of some genes, standardised; of ranks their normal scores."""
         xp = self._device.xp
-        z = self._z
-        values = xp.asarray(z[genes] if isinstance(z, np.ndarray) else z[xp.asarray(genes)])
-        release(z)
+        which = genes if isinstance(self._z, np.ndarray) else xp.asarray(genes)
+        values = xp.asarray(self._z[which])
+        release(self._z)
         if self._by_rank:
             observed = (values == values).sum(axis=1)[:, None]
             rank = values * ((observed - 1) / self._top) + 0.5
             special = import_module("scipy.special" if xp is np else "cupyx.scipy.special")
             values = special.ndtri(rank / xp.maximum(observed, 1))
-        return standardised(values, xp)
+        rows = standardised(values, xp)
+        if self.components is None:
+            return rows
+        rest = rows - (rows @ self.components) @ self.components.T
+        # Of a gene that the components explain, rounding is left.
+        varies = (rest * rest).mean(axis=1)[:, None] > 1e-9
+        return standardised(xp.where((values == values) & varies, rest, np.nan), xp)
 
 
 @njit(nogil=True, fastmath={"reassoc", "contract"})
@@ -201,6 +224,11 @@ def shrinkage(values: DeviceArray) -> float:
     variance = n / (n - 1) ** 3 * (products - n * correlation)
     # Regulators that are copies of each other leave nothing to invert without some.
     return min(1.0, max(1e-3, variance / correlation))
+
+
+def _bits(squared: DeviceArray, xp: ModuleType) -> DeviceArray:
+    """Mutual information of normal variables with this squared correlation, at most 15 bits."""
+    return -0.5 * xp.log2(1.0 - xp.minimum(squared, 1.0 - 1e-9))
 
 
 def _inverse(

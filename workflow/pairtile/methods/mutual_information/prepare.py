@@ -150,6 +150,8 @@ def state_of_values(
     dependence, measured = measured_samples(z, design)
     if any(measured.get("courses_found", ())):
         dependence = replace(dependence, factors=0)  # that course is what most genes share
+    if regulators.size or any(measured.get("courses_found", ())):
+        measured.pop("shared_loadings", None)
     state: SplineArrays = {
         "z": z,
         "entropy_bits": entropy,
@@ -187,13 +189,12 @@ def lagged_values(
     if pairs < least:
         found = f"{pairs} pairs of samples {config.lag} steps apart in one series"
         raise InputError.at(config.expression, "", found, f"at least min_samples ({least})")
-    kept = ("degrees_given_up", "hidden_factors", "factor_columns", "factor_labels")
     paired: SampleArrays = {
         "sample_series": np.unique(series[lagged.source], return_inverse=True)[1].astype(np.int32)
     }
     if "sample_time" in design:
         paired["sample_time"] = design["sample_time"][lagged.source]
-    for key in kept:
+    for key in ("degrees_given_up", "hidden_factors", "factor_columns", "factor_labels"):
         if key in design:
             paired[key] = design[key]  # type: ignore[literal-required]
     return values[:, lagged.source], values[:, lagged.target], paired

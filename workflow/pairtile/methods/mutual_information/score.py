@@ -191,7 +191,8 @@ class MutualInformation(
             )
         said: list[Message] = []
         if config.score == "auto":
-            shared = int(state["shared_components"])
+            loadings = state.get("shared_loadings", np.empty((0, 0)))
+            shared = int(state["shared_components"]) or loadings.shape[1]
             listed = state["regulators"].size > 0 and "columns" not in state
             decided["score"] = auto_score(listed, shared > 0)
             if shared and not listed:
@@ -326,8 +327,10 @@ class MutualInformation(
         elif factor != 1.0 and self._resampling is None and "columns" not in self.state:
             removed = self.state.get("removed")  # of two tables each has lost its own
         if self.config.null.samples_alike:
-            some = normal_scores(copy_rows(z, evenly_spaced(len(z), MAX_GENES)))
-            alike = root_of_alike(some, float(self.state["correlation_width"][0]))
+            alike = root_of_alike(
+                normal_scores(copy_rows(z, evenly_spaced(len(z), MAX_GENES))),
+                float(self.state["correlation_width"][0]),
+            )
         return draw_null(
             self.scorer,
             NullGenes(
@@ -350,8 +353,10 @@ class MutualInformation(
     def null_messages(self, seed: int) -> list[Message]:
         compared = order_matters(self.config, self.state)
         share = self._share_by_permutation(seed) if compared else 0.0
-        kind = message("null_kind", kind=self.null_design.kind, reason=self.null_design.reason)
-        return [kind, *order_warnings(self.config, self.state, share)]
+        return [
+            message("null_kind", kind=self.null_design.kind, reason=self.null_design.reason),
+            *order_warnings(self.config, self.state, share),
+        ]
 
     def _share_by_permutation(self, seed: int) -> float:
         """Share of pairs of shifted genes that a permutation null gives p <= 0.05."""
@@ -428,13 +433,12 @@ class MutualInformation(
         rows = self._row_items(tile.row_begin, tile.row_end)
         columns = np.arange(tile.column_begin, tile.column_end)
         lagged = "z_source" in self.state
-        on_diagonal = self.is_regulator is None and tile.row_begin == tile.column_begin
-        on_diagonal = on_diagonal and not lagged
-        from_column = np.arange(rows.size) + 1 if on_diagonal else None
+        all_with_all = self.is_regulator is None and not lagged
+        on_diagonal = all_with_all and tile.row_begin == tile.column_begin
         bits, n_samples = self.scorer.scores(
             self._block("row", tile.row_begin, tile.row_end),
             self._block("column", tile.column_begin, tile.column_end),
-            from_column,
+            np.arange(rows.size) + 1 if on_diagonal else None,
         )
         scored = None if n_samples is None else n_samples >= self.config.preprocess.min_samples
         statistic = bits * (self.state["z"].shape[1] if n_samples is None else n_samples)
@@ -492,12 +496,11 @@ class MutualInformation(
             keep = keep & scored.scored
         found = xp.nonzero(keep)
         at_row, at_column = (to_host(place) for place in found)
-        samples = int(self.state["z"].shape[1])
         rows: dict[str, NDArray[np.generic]] = {
             "i": scored.rows[at_row].astype(np.int32),
             "j": scored.columns[at_column].astype(np.int32),
             "mi_bits": to_host(scored.bits[found]),
-            "n_samples": np.full(at_row.size, samples, dtype=np.int32)
+            "n_samples": np.full(at_row.size, self.state["z"].shape[1], dtype=np.int32)
             if scored.n_samples is None
             else to_host(scored.n_samples[found]),
         }
@@ -590,8 +593,9 @@ class MutualInformation(
                 add_summaries(scan, self.scan_tile(tile))
         selection = replace(self.selection(null), scan=scan)
         parts = [rows for _, rows in score_tiles(self.score_tile, tiles, selection, sums)]
-        names = self.schema().names
-        columns = {name: np.concatenate([rows[name] for rows in parts]) for name in names}
+        columns = {
+            name: np.concatenate([rows[name] for rows in parts]) for name in self.schema().names
+        }
         order = row_order([columns[name] for name in self.sort_by])
         pairs = pd.DataFrame({name: values[order] for name, values in columns.items()})
         return MergedResults(pairs, sums, null, scan)
@@ -617,8 +621,7 @@ class MutualInformation(
         result = infer_network(self, merged, pairs_only=self._resampling is not None)
         if self._resampling is None:
             z = np.asarray(self.state.get("z_some", self.state["z"]))
-            samples = self.state["z"].shape[1]
-            expected = self.null_of(merged.null).expected(result.edges) / samples
+            expected = self.null_of(merged.null).expected(result.edges) / self.state["z"].shape[1]
             sources = np.asarray(self.state.get("z_source", z))
             result.edges = with_signs(result.edges, sources, z, expected)
         result.directed = result.directed or "z_source" in self.state

@@ -116,7 +116,9 @@ SCORES = {
                 "of the partial correlation of target and source given all other sources "
                 "([SCHAEFER_STRIMMER_2005]; joined with that of the square of the source and what "
                 "the linear fit leaves of the target), weighted by one less twice the shrinkage of "
-                "the correlations of the sources (0 where negative)."
+                "the correlations of the sources (0 where negative). Without listed sources, and "
+                "where samples share components that genes do not make, one such term alone: of "
+                "the mutual information of normal variables that is left given these components."
             ),
         ),
     )

@@ -36,8 +36,8 @@ def loss_by_joins(
     z : float64 (genes, samples), scaled values, NaN where missing. varied, classes : (genes,).
     """
     number = int(classes.max(initial=0)) + 1
-    members = [np.flatnonzero(design.groups == g) for g in np.flatnonzero(design.shifted)]
-    members = [here[:2000] for here in members]  # more samples of a series are not looked at
+    # More samples of a series are not looked at.
+    members = [np.flatnonzero(design.groups == g)[:2000] for g in np.flatnonzero(design.shifted)]
     kernels = np.stack(
         [
             _kernel(z, np.flatnonzero(varied & (classes == c)), members, settings)

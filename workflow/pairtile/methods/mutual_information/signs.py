@@ -43,8 +43,7 @@ def with_signs(
     ``mode`` after their scores."""
     i, j = edges["source"].to_numpy(), edges["target"].to_numpy()
     rho = spearman(sources, i, z, j)
-    after = ("support", "p_method")
-    place = next(k for k, name in enumerate(edges.columns) if name in after)
+    place = next(k for k, name in enumerate(edges) if name in ("support", "p_method"))
     signed = edges.copy(deep=False)
     signed.insert(place, "spearman", rho)
     signed.insert(place + 1, "mode", modes(rho, edges["mi_bits"].to_numpy(), null_bits))

@@ -72,11 +72,12 @@ def moment_sums(
     xp, to_host = device.xp, device.to_host
     bits = tile.bits if tile.scored is None else xp.where(tile.scored, tile.bits, 0)
     exact = bits.astype(xp.float64)
-    one = xp.ones(exact.shape, dtype=xp.int64)
     values = {
         "sum": xp.rint(exact * FIXED_POINT_ONE).astype(xp.int64),
         "squares": xp.rint(exact * exact * FIXED_POINT_ONE).astype(xp.int64),
-        "count": one if tile.scored is None else tile.scored.astype(xp.int64),
+        "count": xp.ones(exact.shape, dtype=xp.int64)
+        if tile.scored is None
+        else tile.scored.astype(xp.int64),
     }
     total = {f"{role}_{kind}": np.zeros(genes, dtype=np.int64) for role in ROLES for kind in KINDS}
     for name, value in values.items():
