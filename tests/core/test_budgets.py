@@ -13,13 +13,13 @@ PACKAGE = ROOT / "workflow/pairtile"
 
 # Statements of Python that the package, its core and each method may have: these numbers only ever
 # go down. Write the new one when there are fewer.
-MAX_PACKAGE = 44938
+MAX_PACKAGE = 44937
 CORE = ("engine", "declare", "config", "io", "preprocess", "report", "steps", "runtime", "api")
 MAX_CORE = 13356
 MAX_OF_METHODS = {  # without their kernels
     "mirna_targets": 4859,
     "multimodal_correlation": 3767,
-    "mutual_information": 2652,
+    "mutual_information": 2651,
     "predictor_pairs": 2852,
     "trajectory_correlation": 5277,
 }
