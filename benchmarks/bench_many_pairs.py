@@ -72,7 +72,9 @@ def write_pairs(path: Path, genes: int) -> None:
 def measure(path: Path, genes: int, case: str) -> dict[str, Any]:
     """The network of the pairs, in this process."""
     n_pairs = genes * (genes - 1) // 2
-    config = analysis_config(MutualInformationConfig, **MEASURED_MI | CASES[case])
+    config = analysis_config(
+        MutualInformationConfig, expression="e.tsv", **MEASURED_MI | CASES[case]
+    )
     if case == "clr":
         keep = KeepGenePairs(fdr=AUTO_FDR, top_edges=EDGES_PER_GENE * genes)
         config = config.model_copy(update={"keep": keep})

@@ -76,7 +76,7 @@ def cuda(genes: int, samples: int) -> dict[str, Any]:
     device = choose("cuda")
     result: dict[str, Any] = {"genes": genes, "samples": samples, "bins": BINS, "order": ORDER}
     pairs = genes * (genes - 1) // 2
-    config = analysis_config(MutualInformationConfig, **MEASURED_MI)
+    config = analysis_config(MutualInformationConfig, expression="e.tsv", **MEASURED_MI)
     z = scaled(expression(genes, samples), SplineSettings(BINS, ORDER, "clamped", "mixed"), "rank")
     state = {"z": z, "entropy_bits": np.full(genes, 3.2), "regulators": np.empty(0, np.int32)}
     state |= {"bins_order": np.array([BINS, ORDER]), "by_rank": np.array(True)}
@@ -129,6 +129,7 @@ def nulls(genes: int, samples: int, draws: int, backend: str) -> dict[str, Any]:
     for kind in ("permutation", "circular_shift", "blocks"):
         config = analysis_config(
             MutualInformationConfig,
+            expression="e.tsv",
             **MEASURED_MI,
             null={"kind": kind, "permutations": draws},
             samples={"annotations": "in memory", "batch": "batch"} if kind == "blocks" else {},
@@ -146,7 +147,11 @@ def nulls(genes: int, samples: int, draws: int, backend: str) -> dict[str, Any]:
 def bootstraps(genes: int, samples: int, number: int, backend: str) -> dict[str, Any]:
     """Seconds of a bootstrap (with its null, and the same of unrelated genes), in one process."""
     config = analysis_config(
-        MutualInformationConfig, **MEASURED_MI, keep={"p_value": 1e-6}, bootstraps=number
+        MutualInformationConfig,
+        expression="e.tsv",
+        **MEASURED_MI,
+        keep={"p_value": 1e-6},
+        bootstraps=number,
     )
     opened = open_analysis(expression(genes, samples), np.empty(0), config, choose(backend))[0]
     tiles = opened.space(opened.state).tiles()

@@ -32,6 +32,7 @@ def networks_of(
     """The network of all samples and the consensus network, as the workflow's steps make them."""
     config = analysis_config(
         MutualInformationConfig,
+        expression="e.tsv",
         backend="cpu",
         keep=keep,
         dpi=False,

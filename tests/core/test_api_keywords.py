@@ -39,7 +39,7 @@ def settings_of(
     seed: Any = 1,
     **more: Any,
 ) -> Any:
-    return KEYWORDS.config(locals() | more)
+    return KEYWORDS.config(locals() | more, expression="in memory")
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)

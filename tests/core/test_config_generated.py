@@ -73,7 +73,7 @@ def test_defaults_in_the_schema_are_those_that_load() -> None:
     section = json_schema()["$defs"][models()["mutual_information"].__name__]
     defaults = {k: s["default"] for k, s in section["properties"].items() if "default" in s}
     least = {"method": "mutual_information", "expression": "e.tsv"}
-    config = load_config({"analyses": {"least": least, "all": {**least, **defaults}}})
+    config = load_config({"analyses": {"least": least, "all": defaults | least}})
     assert config.resolved("least") == config.resolved("all")
 
 

@@ -154,6 +154,7 @@ def test_memory_grows_with_the_state_the_tile_and_the_threads() -> None:
     def asked(genes: int, samples: int, backend: str = "cpu", threads: int = 1, **more: Any) -> int:
         config = analysis_config(
             models()[method.name],
+            expression="e.tsv",
             estimator={"bins": more.get("bins", 10), "order": 3},
             null={"permutations": more.get("permutations", "auto")},
             keep={"p_value": 1e-5},

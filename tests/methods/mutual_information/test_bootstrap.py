@@ -74,25 +74,19 @@ def test_fewer_tests_than_p_values_are_refused() -> None:
 
 @given(
     edges=st.sets(st.tuples(st.integers(0, 7), st.integers(0, 5), st.integers(0, 5)), max_size=120),
-    distribution=st.sampled_from(["poisson", "binomial"]),
     correction=st.sampled_from(["bonferroni", "bh"]),
     seed=st.integers(0, 2**32 - 1),
 )
 @settings(max_examples=100, deadline=None)
-def test_consensus_agrees_with_direct_counting(
-    edges: Any, distribution: str, correction: str, seed: int
-) -> None:
+def test_consensus_agrees_with_direct_counting(edges: Any, correction: str, seed: int) -> None:
     rows = np.array(sorted(edges), dtype=np.int32).reshape(-1, 3)
     rows = np.random.default_rng(seed).permutation(rows)
-    table = bootstrap_consensus(
-        *rows.T, n_bootstraps=8, n_possible=40, distribution=distribution, correction=correction
-    )
+    table = bootstrap_consensus(*rows.T, n_bootstraps=8, n_possible=40, correction=correction)
     support = Counter((int(i), int(j)) for _, i, j in rows)
     assert list(zip(table["i"], table["j"], strict=True)) == sorted(support)
     assert table["support"].tolist() == [support[edge] for edge in sorted(support)]
     rate = len(rows) / 40
-    chance = stats.poisson(rate) if distribution == "poisson" else stats.binom(8, rate / 8)
-    expected = [1 - chance.cdf(k - 1) for k in table["support"]]
+    expected = [1 - stats.poisson(rate).cdf(k - 1) for k in table["support"]]
     np.testing.assert_allclose(table["p_value"], expected, atol=1e-12)
     # edges never seen have P(X >= 0) = 1
     all_p = np.concatenate([table["p_value"], np.ones(40 - len(table))])
@@ -117,7 +111,7 @@ def test_rare_tails_keep_their_size() -> None:
 @pytest.mark.parametrize("n", [60, 61])
 def test_halves_come_in_complementary_pairs(n: int) -> None:
     halves = {"number": 4, "resample": "subsample", "fraction": 0.5}
-    config = analysis_config(MutualInformationConfig, bootstraps=halves)
+    config = analysis_config(MutualInformationConfig, expression="e.tsv", bootstraps=halves)
     drawn = [resample_samples(config, n, 3, number) for number in range(4)]
     for first, second in (drawn[:2], drawn[2:]):
         assert first.size == second.size == 30
@@ -129,7 +123,9 @@ def test_halves_come_in_complementary_pairs(n: int) -> None:
     "settings", [{}, {"resample": "subsample", "fraction": 0.5}, {"resample": "subsample"}]
 )
 def test_every_bootstrap_of_every_seed_has_samples_of_its_own(settings: dict[str, Any]) -> None:
-    config = analysis_config(MutualInformationConfig, bootstraps={"number": 6, **settings})
+    config = analysis_config(
+        MutualInformationConfig, expression="e.tsv", bootstraps={"number": 6, **settings}
+    )
     drawn = {
         resample_samples(config, 60, seed, number).tobytes()
         for seed in range(3)
@@ -151,7 +147,6 @@ def test_shah_and_samworths_bound() -> None:
         ({"bootstrap": [0, 5]}, "expected 0 to 4"),
         ({"i": [1]}, "expected three vectors of one length"),
         ({"n_possible": 1}, "only 1 are possible"),
-        ({"distribution": "normal"}, "expected one of poisson, binomial"),
         ({"correction": "holm"}, "expected one of bonferroni, bh"),
     ],
 )
@@ -229,16 +224,21 @@ def test_unrelated_genes_keep_their_values_and_lose_their_partners(shifted: bool
         np.ones(i.size, dtype=bool) if genes.group is None else genes.group[i] != genes.group[j]
     )
     assert np.abs(correlation[i, j][counted]).max() < 0.8
-    assert genes.share_counted(None) == pytest.approx(counted.mean())
+    every = np.ones(40, dtype=bool)
+    assert genes.share_counted(every, every) == pytest.approx(counted.mean())
     is_regulator = np.arange(40) < 7
     with_regulator = is_regulator[i] | is_regulator[j]
-    assert genes.share_counted(is_regulator) == pytest.approx(counted[with_regulator].mean())
+    assert genes.share_counted(is_regulator, every) == pytest.approx(counted[with_regulator].mean())
+    between = is_regulator[i] & ~is_regulator[j]
+    found = genes.share_counted(is_regulator, ~is_regulator)
+    assert found == pytest.approx(counted[between].mean())
     assert (genes.group is not None) == shifted
 
 
 def consensus(values: NDArray[np.float64], number: int, **settings: Any) -> Network:
     config = analysis_config(
         MutualInformationConfig,
+        expression="e.tsv",
         backend="cpu",
         bootstraps={"number": number, **settings.pop("bootstraps", {})},
         dpi=False,
@@ -266,6 +266,7 @@ def test_bootstraps_resampled_on_the_gpu_are_those_resampled_by_the_cpu(
     values[2, ::9] = np.nan
     config = analysis_config(
         MutualInformationConfig,
+        expression="e.tsv",
         keep={"p_value": 0.001},
         bootstraps=3,
         null={"kind": null, "permutations": 100_000},
@@ -305,7 +306,9 @@ def test_a_consensus_has_no_more_edges_than_all_samples_and_their_warnings(keep:
     """Of genes that share a factor, pairs come back in far more networks than unrelated ones."""
     random = np.random.default_rng(4)
     values = random.normal(size=(40, 60)) + 0.8 * random.normal(size=60)
-    config = analysis_config(MutualInformationConfig, backend="cpu", keep=keep, dpi=False)
+    config = analysis_config(
+        MutualInformationConfig, expression="e.tsv", backend="cpu", keep=keep, dpi=False
+    )
     opened = open_analysis(values, np.empty(0), config, choose("cpu"))[0]
     alone = opened.network(opened.merged(opened.space(opened.state).tiles(), 0))
     together = consensus(values, 10, keep=keep)
@@ -364,7 +367,9 @@ def test_bootstraps_draw_no_null_that_decides_nothing(
     values = np.random.default_rng(3).normal(size=(40, 60))
     values[:9] += values[0]
     how: dict[str, Any] = {"score": "mi", "dpi": False, "estimator": {"bins": 6}, "bootstraps": 4}
-    config = analysis_config(MutualInformationConfig, backend="cpu", keep=keep, **how)
+    config = analysis_config(
+        MutualInformationConfig, expression="e.tsv", backend="cpu", keep=keep, **how
+    )
     networks, draws = [], []
     for decides in (True, False):
         monkeypatch.setattr(KeepGenePairs, "by_p_value", decides)

@@ -54,7 +54,7 @@ def opened(values, *, regulators=(), backend="cpu", transform="none", **changes)
         "score": "combined",
         "preprocess": {"min_samples": 15},
     }
-    config = analysis_config(MutualInformationConfig, **given | changes)
+    config = analysis_config(MutualInformationConfig, expression="e.tsv", **given | changes)
     return open_analysis(values, np.asarray(regulators), config, choose(backend))[0]
 
 

@@ -23,9 +23,9 @@ from pairtile.methods.mutual_information.network import (
     extrapolated,
     p_values,
     q_values,
-    score_histogram,
 )
 from pairtile.methods.mutual_information.null import Null
+from pairtile.methods.mutual_information.score import MutualInformation
 from pairtile.methods.mutual_information.scores import SCORES
 from scipy.stats import false_discovery_control
 
@@ -55,7 +55,7 @@ STRONG = float(np.sort(example()[0].mi_bits)[-30])
 
 def built(pairs, null, keep, *, score="mi", dpi=False, moments=None, is_regulator=None):
     p, n_tests = p_values(pairs, null), pairs.i.size
-    rules = analysis_config(MutualInformationConfig, keep=keep, dpi=dpi)
+    rules = analysis_config(MutualInformationConfig, expression="e.tsv", keep=keep, dpi=dpi)
     found = Significance(
         p.__getitem__,
         lambda rows: q_values(p[rows], n_tests),
@@ -281,10 +281,10 @@ def test_draws_of_all_nulls_are_counted_in_the_bins_of_the_scores(classes, monke
     draws[:, :5] = 0.0, SAMPLES, 2 * top * SAMPLES, top * SAMPLES, 0.5 * top * SAMPLES
     nulls = list(np.sort(draws[: classes * (classes + 1) // 2]))
     null = Null(nulls, np.arange(GENES, dtype=np.int8) % classes)
-    config = analysis_config(MutualInformationConfig, estimator={"bins": 10})
-    analysis = SimpleNamespace(config=config, state={"z": np.empty((GENES, SAMPLES))})
-    counts = {"histogram": np.arange(16)}
-    found = score_histogram(analysis, MergedResults(pd.DataFrame(), counts, null.arrays()), None)
+    analysis = SimpleNamespace(samples=SAMPLES, top_bits=top)
+    merged = MergedResults(pd.DataFrame(), {"histogram": np.arange(16)}, null.arrays())
+    made = SimpleNamespace(threshold_value=None)
+    found = MutualInformation.result_arrays(analysis, merged, made)
     bits = np.minimum(np.concatenate(nulls) / SAMPLES, top)
     np.testing.assert_array_equal(found["null_counts"], np.histogram(bits, found["edges"])[0])
     assert found["null_counts"].sum() == bits.size

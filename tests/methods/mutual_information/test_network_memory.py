@@ -49,5 +49,7 @@ def test_a_network_takes_less_than_it_asks_for_and_not_much_less(
     less, more = (peak(stored[genes], genes, case) for genes in GENES)
     bytes_less, bytes_more = (data_bytes([stored[genes]]) for genes in GENES)
     times = (more - less) / (bytes_more - bytes_less)
-    asked = analysis_config(MutualInformationConfig, **CASES[case]).network_memory_factor
+    asked = analysis_config(
+        MutualInformationConfig, expression="e.tsv", **CASES[case]
+    ).network_memory_factor
     assert asked / 6 < times < 0.9 * asked

@@ -42,6 +42,7 @@ def opened(values, transform="rank", permutations=40_000, backend="cpu"):
     """The estimator on a table, as a chunk would open it."""
     config = analysis_config(
         MutualInformationConfig,
+        expression="e.tsv",
         estimator={"transform": transform, "precision": "float64"},
         null={"permutations": permutations},
     )
@@ -224,7 +225,7 @@ def test_null_survives_storage():
     ],
 )
 def test_enough_permutations_for_the_p_value_asked_for(asked, keep, pairs, expected):
-    rule = analysis_config(MutualInformationConfig, keep=keep).keep
+    rule = analysis_config(MutualInformationConfig, expression="e.tsv", keep=keep).keep
     assert permutations_needed(asked, rule, pairs) == expected
 
 

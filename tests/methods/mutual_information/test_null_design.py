@@ -270,7 +270,7 @@ def test_a_permutation_of_slow_samples_is_warned_of() -> None:
     slow = state(np.zeros((3, 6)), order_autocorrelation=np.array([0.52, 0.1]))
 
     def warnings(kind: str, **known: NDArray[Any]) -> list[str]:
-        config = analysis_config(MutualInformationConfig, null={"kind": kind})
+        config = analysis_config(MutualInformationConfig, expression="e.tsv", null={"kind": kind})
         return order_warnings(config, slow | known, 0.31)
 
     (asked,) = warnings("permutation")
@@ -329,7 +329,7 @@ def test_labels_that_do_not_fit_are_refused() -> None:
 
 
 def network_of(values: NDArray[np.float64], keep: dict[str, Any]) -> Network:
-    config = analysis_config(MutualInformationConfig, keep=keep, backend="cpu")
+    config = analysis_config(MutualInformationConfig, expression="e.tsv", keep=keep, backend="cpu")
     opened = open_analysis(values, np.empty(0), config, choose("cpu"))[0]
     return opened.network(opened.merged(opened.space(opened.state).tiles(), 1))
 

@@ -38,7 +38,7 @@ def table(missing=True, seed=0):
 def opened(values, *, regulators=(), backend="cpu", precision="float64", **changes):
     estimator = {"bins": 6, "transform": "none", "precision": precision}
     given = {"estimator": estimator, "null": {"permutations": 1000}, "keep": "all"} | changes
-    config = analysis_config(MutualInformationConfig, **given)
+    config = analysis_config(MutualInformationConfig, expression="e.tsv", **given)
     return open_analysis(values, np.asarray(regulators), config, choose(backend))[0]
 
 

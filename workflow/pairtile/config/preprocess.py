@@ -200,7 +200,11 @@ class TableAnalysis(Analysis):
 
     expression: Annotated[OptionalPath, InputFile(folder=True)] = Field(
         default=None,
-        description="The expression table, genes x samples, where the method can do without one.",
+        description=(
+            "The expression table, genes x samples: `.tsv`, `.tab`, `.csv`, `.txt`, `.gct` (each "
+            "also `.gz`), `.parquet`, `.h5ad` (AnnData), `.h5` (Cell Ranger's), `.loom`, or a 10x "
+            "folder with `matrix.mtx`."
+        ),
     )
     orientation: Literal["genes_in_rows", "samples_in_rows"] = Field(
         default="genes_in_rows",
@@ -401,15 +405,11 @@ class ExpressionAnalysis(TableAnalysis):
     """Keys of every method that needs an expression table."""
 
     expression: Annotated[RequiredPath, InputFile(folder=True)] = Field(
-        description=(
-            "The expression table, genes x samples: `.tsv`, `.tab`, `.csv`, `.txt`, `.gct` (each "
-            "also `.gz`), `.parquet`, `.h5ad` (AnnData), `.h5` (Cell Ranger's), `.loom`, or a 10x "
-            "folder with `matrix.mtx`."
-        )
+        description="The expression table, in any format that other methods read."
     )
 
 
-class TwoTableAnalysis(ExpressionAnalysis):
+class TwoTableAnalysis(TableAnalysis):
     """Keys of methods that can pair every gene of one table with every row of another."""
 
     other_expression: Annotated[OptionalPath, InputFile(folder=True)] = Field(
@@ -474,7 +474,7 @@ class TwoTableAnalysis(ExpressionAnalysis):
             "regulators",
             "null beside other_expression, whose rows are the sources of all edges",
         )
-        is_h5ad = self.expression.lower().endswith(".h5ad")
+        is_h5ad = str(self.expression).lower().endswith(".h5ad")
         has_table = self.samples.annotations is not None or is_h5ad
         yield Rule(
             cleaning is not None and cleaning.regress_out and not has_table,

@@ -25,7 +25,7 @@ def null(run: AnalysisRun) -> None:
         step.log_messages(*opened.null_messages(plan.seed))
         step.device = opened.device.name
         step.peak_gpu_memory_bytes = opened.device.peak_bytes()
-        if "lengths" in arrays:
+        if "lengths" in arrays and arrays["lengths"].any():
             step.count(
                 null_draws=int(arrays["lengths"].sum()), null_distributions=arrays["lengths"].size
             )

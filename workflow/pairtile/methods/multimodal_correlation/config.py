@@ -20,7 +20,7 @@ from pairtile.config.network import (
     export_field,
     gold_standard_field,
 )
-from pairtile.config.preprocess import TwoTableAnalysis
+from pairtile.config.preprocess import ExpressionAnalysis, TwoTableAnalysis
 from pairtile.config.values import (
     Expected,
     Text,
@@ -336,7 +336,7 @@ ModulesOrFalse = Annotated[
 ]
 
 
-class MultimodalCorrelationConfig(TwoTableAnalysis):
+class MultimodalCorrelationConfig(ExpressionAnalysis, TwoTableAnalysis):
     """Co-expression in parts of the samples: a Gaussian mixture for each pair of genes, one
     correlation for each of its modes, a threshold by random matrix theory, and tests of what the
     samples of a mode have in common."""

@@ -178,7 +178,9 @@ def mutual_information(
     b  1.2  NaN  0.0
     c  0.4  0.0  NaN
     """
-    config = counts_by_rank(SCORES.config(locals()), *preparation_of(expression))
+    config = counts_by_rank(
+        SCORES.config(locals(), expression="in memory"), *preparation_of(expression)
+    )
     if dtype not in ("float64", "float32"):
         raise ValueError(f"dtype: found {dtype!r}; expected 'float64' or 'float32'")
     table = as_table(expression, orientation=orientation, layer=_as_it_is(layer), obs=obs)
@@ -349,7 +351,7 @@ def permutation_null(
     given, inputs = locals(), Inputs()
     table = as_table(expression, orientation=orientation, layer=_as_it_is(layer), obs=obs)
     stated = inputs.samples({"series": series, "time": time, "batch": batch}, table, step)
-    config = NULL.config(given, samples=stated)
+    config = NULL.config(given, expression="in memory", samples=stated)
     config = counts_by_rank(config, *preparation_of(expression))
     check_samples(table, min_samples)
     with inputs_in_memory(inputs.held):

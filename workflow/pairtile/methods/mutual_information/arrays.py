@@ -36,6 +36,8 @@ class SplineArrays(GeneArrays):
     | z_some | (genes, ``MAX_SAMPLES``) | of more samples, evenly spaced ones |
     | bins_order, by_rank | (2,), () | the estimator as decided |
     | shared_components | () | of most genes, which nobody states (``Dependence.factors``) |
+    | scores | (genes, genes) | given ones, NaN: none; z then has no samples |
+    | top_score | () | the largest of these |
     """
 
     z: NDArray[np.float64]
@@ -47,3 +49,5 @@ class SplineArrays(GeneArrays):
     bins_order: NDArray[np.int64]
     by_rank: NDArray[np.bool_]
     shared_components: NDArray[np.int64]
+    scores: NotRequired[NDArray[np.float64]]
+    top_score: NotRequired[NDArray[np.float64]]

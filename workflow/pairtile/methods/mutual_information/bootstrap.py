@@ -23,7 +23,6 @@ from pairtile.methods.mutual_information.kernels.permuted_rows import permuted_r
 from pairtile.preprocess.null_design import NullDesign
 from pairtile.statistics.correction import benjamini_hochberg, bonferroni
 
-DISTRIBUTIONS = ("poisson", "binomial")
 CORRECTIONS = {"bonferroni": bonferroni, "bh": benjamini_hochberg}
 
 
@@ -91,29 +90,19 @@ class UnrelatedGenes(NamedTuple):
     z: NDArray[np.float64]
     group: NDArray[np.int32] | None
 
-    def share_counted(self, is_regulator: NDArray[np.bool_] | None) -> float:
-        """Share of the pairs (with a regulator, where there are some) that count."""
-        if self.group is None:
-            return 1.0
-        n_genes = self.group.size
-        first = np.ones(n_genes, dtype=bool) if is_regulator is None else is_regulator
-        of_rows = np.bincount(self.group[first])
-        of_all = np.bincount(self.group, minlength=of_rows.size)[: of_rows.size]
-        rows = int(first.sum())
-        both = rows * (n_genes - 1) - rows * (rows - 1) / 2
-        within = float((of_rows * (of_all - 1) - of_rows * (of_rows - 1) / 2).sum())
-        return 1.0 - within / both
-
-    def share_between(self, columns: int) -> float:
-        """Share of the pairs of the first genes with the others that count."""
+    def share_counted(self, first: NDArray[np.bool_], second: NDArray[np.bool_]) -> float:
+        """Share of the pairs of ``first`` with ``second`` genes, masks (genes,), that count."""
         if self.group is None:
             return 1.0
         n_groups = int(self.group.max()) + 1
-        shares = [
-            np.bincount(part, minlength=n_groups) / part.size
-            for part in (self.group[:columns], self.group[columns:])
-        ]
-        return 1.0 - float(shares[0] @ shares[1])
+        rows, columns, both = (
+            np.bincount(self.group[mask], minlength=n_groups)
+            for mask in (first, second, first & second)
+        )
+        # Genes that are in both meet themselves, and each other twice.
+        within = (rows * columns - both * (both + 1) // 2).sum()
+        n_both = both.sum()
+        return float(1.0 - within / (rows.sum() * columns.sum() - n_both * (n_both + 1) // 2))
 
 
 def unrelated_genes(z: NDArray[np.float64], design: NullDesign, seed: int) -> UnrelatedGenes:
@@ -179,7 +168,6 @@ def bootstrap_consensus(
     *,
     n_bootstraps: int,
     n_possible: int,
-    distribution: str = "poisson",
     correction: str = "bonferroni",
     null: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None,
     null_share: float = 1.0,
@@ -193,10 +181,10 @@ def bootstrap_consensus(
     supports of unrelated pairs look like.
 
     Without, after ARACNe: if the edges of each network fell on the possible ones at random, the
-    support of an edge would be Poisson with rate lambda = all edge occurrences / possible edges (or
-    binomial with ``n_bootstraps`` draws of probability lambda / n_bootstraps). The p-value of an
-    edge with support k is P(X >= k). It takes networks for independent, which resamples of one data
-    set are not: among unrelated genes, dozens of edges pass. For comparison with ARACNe only.
+    support of an edge would be Poisson with rate lambda = all edge occurrences / possible edges.
+    The p-value of an edge with support k is P(X >= k). It takes networks for independent, which
+    resamples of one data set are not: among unrelated genes, dozens of edges pass. For comparison
+    with ARACNe only.
 
     Parameters
     ----------
@@ -208,9 +196,8 @@ def bootstrap_consensus(
         Networks made, those without any edge included.
     n_possible : int
         Pairs that could have been an edge. Also the number of tests.
-    distribution : {"poisson", "binomial"}
     correction : {"bonferroni", "bh"}
-        Both of the case without ``null``.
+        Of the case without ``null``.
     null : three array-likes, optional
         ``bootstrap``, ``i`` and ``j`` of the networks of unrelated genes, as many as of the data.
     null_share : float
@@ -227,7 +214,7 @@ def bootstrap_consensus(
     ------
     ValueError
         For lengths that differ, bootstraps out of range, an edge twice in one bootstrap, fewer
-        possible edges than were seen, or an unknown distribution or correction.
+        possible edges than were seen, or an unknown correction.
 
     Notes
     -----
@@ -242,10 +229,6 @@ def bootstrap_consensus(
     >>> table[["i", "j", "support"]].to_numpy().tolist()
     [[0, 1, 3], [1, 2, 1]]
     """
-    if distribution not in DISTRIBUTIONS:
-        raise ValueError(
-            f"distribution is {distribution!r}; expected one of {', '.join(DISTRIBUTIONS)}"
-        )
     if correction not in CORRECTIONS:
         raise ValueError(f"correction is {correction!r}; expected one of {', '.join(CORRECTIONS)}")
     numbers, first, second = (np.asarray(column) for column in (bootstrap, i, j))
@@ -273,7 +256,7 @@ def bootstrap_consensus(
         null_support = _count_support(*(np.asarray(column) for column in null))[2]
         counted = max(1.0, n_possible * null_share)
         return pd.DataFrame(edges | support_fdr(support, null_support, n_possible, counted))
-    p_value = support_p_value(support, n_bootstraps, n_possible, distribution)
+    p_value = support_p_value(support, n_possible)
     q_value = CORRECTIONS[correction](p_value, n_possible)
     return pd.DataFrame(edges | {"p_value": p_value, "q_value": q_value})
 
@@ -299,8 +282,7 @@ def support_fdr(
     seen = np.bincount(support, minlength=top + 1)
     unrelated = np.bincount(null_support, minlength=top + 1)
     seen_above, unrelated_above = (np.cumsum(n[::-1])[::-1] for n in (seen, unrelated))
-    to_data = n_possible / n_null
-    expected = to_data * (unrelated_above + 1.0)
+    expected = n_possible / n_null * (unrelated_above + 1.0)
     tail = np.minimum.accumulate(np.minimum(expected / np.maximum(seen_above, 1), 1.0))
     at = np.flatnonzero(seen)
     of_support = -np.diff(np.append(expected[at], 0.0))
@@ -314,20 +296,13 @@ def support_fdr(
     }
 
 
-def support_p_value(
-    support: NDArray[np.integer], n_bootstraps: int, n_possible: int, distribution: str
-) -> NDArray[np.float64]:
+def support_p_value(support: NDArray[np.integer], n_possible: int) -> NDArray[np.float64]:
     """P(X >= support), with the rate that the supports of all edges seen imply."""
     from scipy import stats  # slow to import, and few need it
 
     if len(support) == 0:
         return np.empty(0)
-    rate = float(support.sum()) / n_possible
-    if distribution == "poisson":
-        tail = stats.poisson.sf(support - 1, rate)
-    else:
-        tail = stats.binom.sf(support - 1, n_bootstraps, rate / n_bootstraps)
-    return np.asarray(tail, dtype=np.float64)
+    return np.asarray(stats.poisson.sf(support - 1, support.sum() / n_possible), dtype=np.float64)
 
 
 def _count_support(
@@ -349,7 +324,5 @@ def _count_support(
         pair, number = divmod(int(row[twice[0]]), n_bootstraps)
         first, second = divmod(pair, n_genes)
         raise ValueError(f"edge ({first}, {second}) occurs twice in bootstrap {number}")
-    edge = row // n_bootstraps
-    starts = np.flatnonzero(np.concatenate([[True], edge[1:] != edge[:-1]]))
-    support = np.diff(np.append(starts, len(edge)))
-    return edge[starts] // n_genes, edge[starts] % n_genes, support
+    edge, support = np.unique(row // n_bootstraps, return_counts=True)
+    return edge // n_genes, edge % n_genes, support

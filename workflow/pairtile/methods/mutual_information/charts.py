@@ -17,7 +17,7 @@ PANELS, COURSES = 9, 6
 def strongest_edges(results: Results) -> Drawn:
     """The samples of the best edges, as the scores were made from them."""
     state, row = results.state, results.rows
-    needed(len(results.network) and state)
+    needed(len(results.network) and state and "scores" not in state)
     sources, batch = state.get("z_source", state["z"]), state.get("sample_batch")
     best = results.network.head(PANELS).to_dict("records")
     groups = None

@@ -282,11 +282,25 @@ BootstrapsOrNumber = Annotated[
 _NO_BOOTSTRAPS: Any = 0  # the short form; validation makes BootstrapsConfig(number=0) of it
 
 
+BESIDE_SCORES = {"method", "scores", "regulators", "gold_standard", "score", "keep", "dpi"} | {
+    *("chunks", "export", "ignore_case", "ignore_versions"),
+}
+"""Keys that mean something where scores are given; all others are of what they are made from."""
+
+
 class MutualInformationConfig(TwoTableAnalysis):
     """Mutual information of all pairs of genes, or of all regulators with all genes: B-spline
     estimate, permutation significance, CLR and target z-scores, DPI, bootstrap consensus."""
 
     method: Literal["mutual_information"] = Field(description="Which method this analysis runs.")
+    scores: OptionalPath = Field(
+        default=None,
+        description=(
+            "In place of `expression`: a square table (text, plain or `.gz`) of mutual information "
+            "in bits, for `score`, `keep` (no p-values), `dpi` and exports. Pairs without a number "
+            "have no score."
+        ),
+    )
     regulators: OptionalPath = Field(
         default=None,
         description=(
@@ -314,10 +328,10 @@ class MutualInformationConfig(TwoTableAnalysis):
         description=(
             "What ranks the pairs, for `keep`, the order of the network table and the evaluation. "
             + " ".join(f"`{score.name}`: {score.description}" for score in SCORES.values())
-            + f" `auto`: `{auto_score(True)}` beside `regulators` and where most genes share "
-            f"components, else `{auto_score(False)}`. p- and "
-            "q-values are those of mutual information whatever stands here; beside "
-            "`other_expression` all but `mi` are directed."
+            + f" `auto`: `mi` of `scores`, `{auto_score(True)}` beside `regulators` and where "
+            "most genes share components, else "
+            f"`{auto_score(False)}`. p- and q-values are those of mutual information whatever "
+            "stands here; beside `other_expression` all but `mi` are directed."
         ),
     )
     null: Annotated[NullConfig, SCORING_STEPS] = Field(
@@ -352,19 +366,32 @@ class MutualInformationConfig(TwoTableAnalysis):
     export: ExportList = export_field()
 
     def resolve_auto(self) -> Mapping[str, object]:
+        as_it_is = self.score == "auto" and (self.lag or self.scores)
+        score = {"score": MUTUAL_INFORMATION.name} if as_it_is else {}
         # DPI compares pairs of the same samples.
-        if not self.lag:
-            return {}
-        return {"dpi": False} | ({"score": MUTUAL_INFORMATION.name} if self.score == "auto" else {})
+        return score | ({"dpi": False} if self.lag else {})
+
+    def resolved(self) -> dict[str, object]:
+        keys = super().resolved()
+        return {k: v for k, v in keys.items() if self.scores is None or k in BESIDE_SCORES}
 
     def requirements(self) -> Iterator[Rule]:
+        stated = self.scores or self.expression
+        yield Rule(not stated, "expression", "the path of a table, or scores in place of it")
+        for key in self.model_fields_set - BESIDE_SCORES:
+            yield Rule(self.scores, key, "nothing beside scores, which are used as they are")
+        by_p = self.scores and self.keep.by_p_value
+        yield Rule(
+            by_p, "keep", "auto, all, {score: x} or {top_edges: n} beside scores (no p-values)"
+        )
+        unknown = self.scores and self.ranked_by.sums_partial_correlations
+        yield Rule(unknown, "score", "mi, clr or target_z beside scores")
         yield from super().requirements()
         only = MUTUAL_INFORMATION.name
-        other = self.lag and self.score != only
-        yield Rule(other, "score", f"{only} or auto beside lag", (only, "auto"))
+        expected = f"{only} or auto beside lag"
+        yield Rule(self.lag and self.score != only, "score", expected, (only, "auto"))
         yield Rule(self.lag and self.bootstraps.number, "bootstraps", "0 beside lag")
-        both = self.lag and self.other_expression is not None
-        yield Rule(both, "other_expression", "null beside lag")
+        yield Rule(self.lag and self.other_expression, "other_expression", "null beside lag")
         for kind, key in (("blocks", "batch"), ("courses", "series")):
             unknown = self.null.kind == kind and getattr(self.samples, key) is None
             yield Rule(unknown, "null/kind", f"another kind, or a column under samples.{key}")

@@ -90,8 +90,7 @@ class SourceTarget:
 
     def combined(self) -> DeviceArray:
         """``CombinedScore``, of which the first pass has the sums."""
-        if self._combine is None:
-            raise ValueError("combined: found no sums of partial correlations")
+        assert self._combine is not None  # the first pass made it
         return self._combine(self)
 
     def _z(self, role: str, genes: NDArray[np.integer]) -> DeviceArray:

@@ -1,15 +1,12 @@
-"""From what the merge leaves of an analysis of gene pairs to its network, ranking and histogram.
-
-The one place where p- and q-values, ``keep``, DPI, scores and the bootstrap consensus come
-together; the workflow's steps, bootstraps and ``pairtile.infer_network`` all call it.
-"""
+"""From the merged pairs of genes to edges: the one place where p- and q-values, ``keep``, DPI,
+scores and the bootstrap consensus come together."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from types import ModuleType
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,16 +15,13 @@ from numpy.typing import NDArray
 
 from pairtile.arrays import BoolArray, DeviceArray, Float64Array, Int32Array, Int64Array
 from pairtile.declare.messages import Message, messages_of
-from pairtile.engine.estimator import MergedResults, Ranking
+from pairtile.engine.estimator import MergedResults
 from pairtile.engine.network import Network, sort_edges
 from pairtile.engine.selection import RunningTopK
-from pairtile.gpu.device import Device
-from pairtile.methods.mutual_information.arrays import SplineArrays
 from pairtile.methods.mutual_information.bootstrap import bootstrap_consensus, low_selection_bound
 from pairtile.methods.mutual_information.config import (
     BootstrapsConfig,
     DpiConfig,
-    MutualInformationConfig,
 )
 from pairtile.methods.mutual_information.context_scores import Moments, SourceTarget
 from pairtile.methods.mutual_information.dpi import prune
@@ -44,28 +38,6 @@ _PART = 1 << 18
 
 HELD_PAIRS = 1 << 25
 """Up to so many pairs, their p-values are held; of more they are computed where needed."""
-
-
-class GeneAnalysis(Protocol):
-    """What is needed of an opened estimator of gene pairs."""
-
-    config: MutualInformationConfig
-    state: SplineArrays
-    device: Device
-
-    def score_pairs(
-        self, i: NDArray[np.integer], j: NDArray[np.integer]
-    ) -> tuple[Float64Array, Int32Array]:
-        """Scores and samples of a list of pairs."""
-
-    def null_of(self, arrays: Mapping[str, NDArray[np.generic]]) -> Null:
-        """What the arrays of a null describe."""
-
-    def pair_scores(self, scan: Mapping[str, NDArray[np.generic]] | None) -> PairScores:
-        """What ranks the pairs, from the sums of the first pass."""
-
-    def unrelated_share(self) -> float:
-        """Share of all pairs that count among the unrelated ones of the bootstraps."""
 
 
 @dataclass(frozen=True)
@@ -180,62 +152,7 @@ class PairScores(NamedTuple):
         return self.from_bits(pairs.mi_bits, pairs.i, pairs.j)
 
 
-def infer_network(
-    analysis: GeneAnalysis, merged: MergedResults, pairs_only: bool = False
-) -> Network:
-    """The network: of the consensus where there are bootstraps, else of the merged pairs.
-
-    pairs_only : of a bootstrap: edges are source and target alone, each pair once.
-    """
-    if merged.bootstraps is not None:
-        of_all_samples = infer_network(analysis, replace(merged, bootstraps=None))
-        return _consensus_network(analysis, merged, merged.bootstraps, of_all_samples)
-    config, keep = analysis.config, analysis.config.keep
-    pairs = Pairs.of_merged(merged)
-    null = analysis.null_of(merged.null)
-    scores = analysis.pair_scores(merged.scan)
-    significance = _significance(pairs, null, max(1, _n_tests(merged)))
-    chosen = choose(pairs, significance, scores, keep)
-    result = build_network(
-        pairs,
-        chosen,
-        significance,
-        scores,
-        dpi=config.dpi or None,
-        fdr=keep.fdr,
-        backend=analysis.device.backend,
-        pairs_only=pairs_only,
-    )
-    if pairs_only:
-        return result
-    beyond = result.counts["edges_with_extrapolated_p"]
-    result.threshold = {
-        "keep": config.keep.model_dump(mode="json"),
-        "mi_bits": result.threshold_value,
-        "p_method": "extrapolated" if beyond else "empirical",
-        "permutations": int(sum(s.size for s in null.statistic)),
-        **result.threshold,
-    }
-    share = chosen.significant / significance.n_tests
-    # No warning where another says what samples share (the annotations, or that most genes share
-    # something), or where a quota keeps the best pairs alone.
-    said = "explained" in analysis.state or analysis.state["shared_components"] > 0
-    if share > 0.2 and 0.0 < keep.p_bound < 1.0 and not (keep.top_edges or said):
-        result.messages.append(
-            message(
-                "most_pairs_pass",
-                share=share,
-                bar="p" if keep.fdr is None else "q",
-                limit=keep.p_bound,
-            )
-        )
-    if beyond:
-        resolved = null.resolved / (1.0 + min(s.size for s in null.statistic if s.size))
-        result.messages.append(message("p_values_extrapolated", edges=beyond, resolved=resolved))
-    return result
-
-
-def _significance(pairs: Pairs, null: Null, n_tests: int) -> Significance:
+def null_significance(pairs: Pairs, null: Null, n_tests: int) -> Significance:
     """p-values by the null; of very many pairs they are computed anew each time."""
     held = p_values(pairs, null) if pairs.i.size <= HELD_PAIRS else None
 
@@ -250,38 +167,6 @@ def _significance(pairs: Pairs, null: Null, n_tests: int) -> Significance:
     )
 
 
-def rank_pairs(analysis: GeneAnalysis, merged: MergedResults) -> Ranking:
-    """Every stored pair in its allowed directions, with the score that ranks it."""
-    scores = analysis.pair_scores(merged.scan)
-    edges = directed_edges(Pairs.of_merged(merged), scores)
-    named = edges.rename(columns={scores.score.column: "score"})
-    return Ranking(named[["source", "target", "score"]], scores.directed)
-
-
-def score_histogram(
-    analysis: GeneAnalysis, merged: MergedResults, threshold_bits: float | None
-) -> dict[str, NDArray[np.generic]]:
-    """Histogram of all scores and of the null in the same bins, for ``scores.npz``."""
-    counts = merged.sums["histogram"]
-    # No score is larger than the entropy of equal bins.
-    top_bits = max(1.0, float(np.log2(int(analysis.config.estimator.bins))))
-    edges = np.linspace(0.0, top_bits, counts.size + 1)
-    null_counts = np.zeros(counts.size, dtype=np.int64)
-    for draws in Null.from_arrays(merged.null).statistic:
-        for part in _parts(draws.size):
-            bits = np.minimum(draws[part] / analysis.state["z"].shape[1], top_bits)
-            ends = np.searchsorted(bits, edges)  # they ascend: each bin is a stretch
-            ends[-1] = np.searchsorted(bits, edges[-1], side="right")
-            null_counts += np.diff(ends)
-    return {
-        "edges": edges,
-        "counts": counts,
-        "null_counts": null_counts,
-        "threshold": np.array(np.nan if threshold_bits is None else threshold_bits),
-        "threshold_unit": np.array("bits"),
-    }
-
-
 def p_values(pairs: Pairs, null: Null) -> Float64Array:
     """p-value of each pair's MI."""
     p = np.empty(pairs.i.size)
@@ -289,7 +174,7 @@ def p_values(pairs: Pairs, null: Null) -> Float64Array:
     def fill(part: slice) -> None:
         p[part] = _p_values(pairs.take(part), null)[0]
 
-    list(in_threads(fill, _parts(p.size)))
+    list(in_threads(fill, parts_of(p.size)))
     return p
 
 
@@ -303,7 +188,7 @@ def _p_values(pairs: Pairs, null: Null) -> tuple[Float64Array, BoolArray]:
     return null.p_value(statistic, null.class_of[pairs.i], null.class_of[pairs.j])
 
 
-def _parts(size: int) -> list[slice]:
+def parts_of(size: int) -> list[slice]:
     """Of so many pairs, those that are worked on together."""
     return [slice(begin, begin + _PART) for begin in range(0, size, _PART)]
 
@@ -350,13 +235,10 @@ def choose(
     candidates = keep
     if keep.fdr is not None:
         # The largest p-value with q <= fdr among all tests, whose pairs are at hand.
-        p, size = np.empty(pairs.i.size), 0
-        for part in _parts(pairs.i.size):
-            here = significance.p(part)
-            here = here[here <= keep.fdr]
-            p[size : size + here.size] = here
-            size += here.size
-        found, q = _benjamini_hochberg(p[:size], significance.n_tests)
+        small = [np.empty(0)]
+        for p in map(significance.p, parts_of(pairs.i.size)):
+            small.append(p[p <= keep.fdr])
+        found, q = _benjamini_hochberg(np.concatenate(small), significance.n_tests)
         bound = float(found[q <= keep.fdr].max(initial=0.0))
         candidates = keep.model_copy(update={"p_value": bound})
         if keep.top_edges is not None:
@@ -365,7 +247,7 @@ def choose(
     kept = np.zeros((1 + ranked.directed, pairs.i.size), dtype=bool)
     significant, largest_p, least_score = 0, 0.0, np.inf
     best = RunningTopK(keep.top_edges or 0)
-    for part in _parts(pairs.i.size):
+    for part in parts_of(pairs.i.size):
         p = significance.p(part)
         significant += int(candidates.significant(p).sum())
         for number, scores in enumerate(ranked.of_pairs(pairs.take(part))):
@@ -397,7 +279,7 @@ def choose(
 
 
 def _rows(kept: BoolArray) -> Iterator[Int64Array]:
-    for part in _parts(kept.shape[1]):
+    for part in parts_of(kept.shape[1]):
         yield part.start + np.flatnonzero(kept[:, part].any(axis=0))
 
 
@@ -461,7 +343,7 @@ def build_network(
     place = edges.pop("pair").to_numpy()
     pair = rows[place]
     beyond = np.empty(pair.size, dtype=bool)
-    for part in _parts(pair.size):
+    for part in parts_of(pair.size):
         beyond[part] = significance.extrapolated(pairs.take(pair[part]))
     edges.insert(3, "p_value", p[place])  # after source, target, mi_bits
     edges.insert(4, "q_value", q[place])
@@ -498,13 +380,22 @@ def directed_edges(pairs: Pairs, ranked: PairScores) -> pd.DataFrame:
     return pd.concat([forward, backward[backward[column].notna()]], ignore_index=True)
 
 
-def _consensus_network(
-    analysis: GeneAnalysis, merged: MergedResults, bootstraps: pd.DataFrame, of_all_samples: Network
+def consensus_network(
+    settings: BootstrapsConfig,
+    ranked: PairScores,
+    score_pairs: Callable[[Int32Array, Int32Array], tuple[Float64Array, Int32Array]],
+    merged: MergedResults,
+    bootstraps: pd.DataFrame,
+    of_all_samples: Network,
+    null_share: float,
 ) -> Network:
     """Edges that come back in more bootstrap networks than chance explains; of these the best
     supported, as many as ``keep`` takes of all samples: what is right for them bounds what
-    resamples of them can show. ARACNe's corrections take all, as it does."""
-    settings, ranked = analysis.config.bootstraps, analysis.pair_scores(merged.scan)
+    resamples of them can show. ARACNe's corrections take all, as it does.
+
+    score_pairs : gives scores and samples of a list of pairs. null_share : of all pairs, those that
+    count among the unrelated ones.
+    """
     of_data = bootstraps[~bootstraps["unrelated"]]
     against_null = settings.correction == "fdr"
     unrelated = bootstraps[bootstraps["unrelated"]]
@@ -513,47 +404,46 @@ def _consensus_network(
         of_data["i"],
         of_data["j"],
         n_bootstraps=settings.number,
-        n_possible=_n_tests(merged),
+        n_possible=n_tests_of(merged),
         correction="bh" if settings.correction == "bh" else "bonferroni",
         null=(unrelated["bootstrap"], unrelated["i"], unrelated["j"]) if against_null else None,
-        null_share=analysis.unrelated_share() if against_null else 1.0,
+        null_share=null_share,
     )
     p_method = "bootstrap null" if against_null else "poisson"
     seen, support = len(table), table["support"].to_numpy()
     table = table[table["q_value"] <= settings.alpha].reset_index(drop=True)
     i, j = table["i"].to_numpy(), table["j"].to_numpy()
-    p, q = table["p_value"].to_numpy(), table["q_value"].to_numpy()
-    pairs = Pairs(i, j, *analysis.score_pairs(i, j))
-    found = Significance(p.__getitem__, q.__getitem__, lambda some: np.zeros(some.i.size, bool), 1)
-    chosen = choose(pairs, found, ranked, KeepGenePairs.model_validate("all"))
-    result = build_network(pairs, chosen, found, ranked, dpi=None)
-    row = {pair: k for k, pair in enumerate(zip(i.tolist(), j.tolist(), strict=True))}
-    edges = result.edges
-    ends = zip(edges["source"].tolist(), edges["target"].tolist(), strict=True)
-    at = np.array([row[(a, b) if (a, b) in row else (b, a)] for a, b in ends], dtype=np.int64)
-    edges.insert(len(edges.columns) - 1, "support", table["support"].to_numpy(np.int64)[at])
+    pairs, column = Pairs(i, j, *score_pairs(i, j)), ranked.score.column
+    edges = sort_edges(directed_edges(pairs, ranked), column)
+    of_edge = table.iloc[edges.pop("pair")].reset_index(drop=True)
+    edges.insert(3, "p_value", of_edge["p_value"])
+    edges.insert(4, "q_value", of_edge["q_value"])
+    edges["support"] = of_edge["support"].astype(np.int64)
     if against_null:
-        edges.insert(len(edges.columns) - 1, "local_fdr", table["local_fdr"].to_numpy()[at])
-        best = np.lexsort((-edges[ranked.score.column], -edges["support"]))
-        edges = edges.iloc[best[: len(of_all_samples.edges)]]
-    edges = sort_edges(edges, ranked.score.column)
-    result.edges = edges.assign(p_method=p_method)
-    result.messages += of_all_samples.warnings
-    result.counts = {
-        "bootstraps": settings.number,
-        "edges_in_any_bootstrap": seen,
-        "edges": len(edges),
-    }
+        edges["local_fdr"] = of_edge["local_fdr"]
+        best = np.lexsort((-edges[column], -edges["support"]))
+        edges = sort_edges(edges.iloc[best[: len(of_all_samples.edges)]], column)
+    messages = [*of_all_samples.warnings]
     if settings.complementary_halves:
-        result.messages.append(_bound_of_halves(settings, support, _n_tests(merged)))
-    result.threshold = {
-        "keep": {"consensus_q_value": settings.alpha},
-        "mi_bits": None,
-        "p_method": p_method,
-        "permutations": int(merged.null["lengths"].sum()),
-    }
-    result.threshold_value = None
-    return result
+        messages.append(_bound_of_halves(settings, support, n_tests_of(merged)))
+    return Network(
+        edges.assign(p_method=p_method),
+        directed=ranked.directed,
+        score=column,
+        value=MUTUAL_INFORMATION.column,
+        counts={
+            "bootstraps": settings.number,
+            "edges_in_any_bootstrap": seen,
+            "edges": len(edges),
+        },
+        threshold={
+            "keep": {"consensus_q_value": settings.alpha},
+            "mi_bits": None,
+            "p_method": p_method,
+            "permutations": int(merged.null["lengths"].sum()),
+        },
+        messages=messages,
+    )
 
 
 def _bound_of_halves(settings: BootstrapsConfig, support: Int32Array, n_possible: int) -> Message:
@@ -568,5 +458,6 @@ def _bound_of_halves(settings: BootstrapsConfig, support: Int32Array, n_possible
     return message("no_bound_of_halves", alpha=settings.alpha)
 
 
-def _n_tests(merged: MergedResults) -> int:
+def n_tests_of(merged: MergedResults) -> int:
+    """How many pairs were scored."""
     return int(merged.sums["pairs_scored"].sum())

@@ -108,8 +108,7 @@ class Null:
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> Null:
         """From what ``arrays`` gave."""
-        ends = np.cumsum(arrays["lengths"])
-        statistic = np.split(arrays["statistic"], ends[:-1])
+        statistic = np.split(arrays["statistic"], np.cumsum(arrays["lengths"])[:-1])
         # Results made before have no number of draws that resolve p.
         return cls(statistic, arrays["class_of"], int(arrays.get("resolved", RESOLVED)))
 

@@ -37,7 +37,7 @@ def warnings(results: Results) -> list[Message]:
 
 
 TEXT = MethodText(
-    title="B-spline mutual information",
+    title="Mutual information",
     package=__package__,
     score="mutual information",
     strength=tuple(score.column for score in reversed(SCORES.values())),
@@ -46,8 +46,10 @@ TEXT = MethodText(
 )
 
 
-def samples(results: Results, state: State) -> Samples:
-    """What scores were made from: ranks, or values, scaled to the splines."""
+def samples(results: Results, state: State) -> Samples | None:
+    """What scores were made from: ranks, or values, scaled to the splines; None of given scores."""
+    if "scores" in state:
+        return None
     values = "Ranks" if state["by_rank"].all() else "Values"
     return table_samples(
         results, state, state["z"], f"{values}, scaled",

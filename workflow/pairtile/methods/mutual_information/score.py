@@ -57,10 +57,15 @@ from pairtile.methods.mutual_information.keep import KeepGenePairs
 from pairtile.methods.mutual_information.kernels.permuted_rows import Resampling
 from pairtile.methods.mutual_information.kernels.permuted_rows_cuda import RowsOnGpu
 from pairtile.methods.mutual_information.network import (
+    Pairs,
     PairScores,
-    infer_network,
-    rank_pairs,
-    score_histogram,
+    build_network,
+    choose,
+    consensus_network,
+    directed_edges,
+    n_tests_of,
+    null_significance,
+    parts_of,
 )
 from pairtile.methods.mutual_information.null import (
     Null,
@@ -79,7 +84,11 @@ from pairtile.methods.mutual_information.null_design import (
     paired_classes,
 )
 from pairtile.methods.mutual_information.partial_correlation import PartialCorrelation, fit_bytes
-from pairtile.methods.mutual_information.prepare import spline_settings, spline_state
+from pairtile.methods.mutual_information.prepare import (
+    spline_settings,
+    spline_state,
+    state_of_scores,
+)
 from pairtile.methods.mutual_information.scores import auto_score
 from pairtile.methods.mutual_information.signs import with_signs
 from pairtile.methods.mutual_information.tiles import (
@@ -147,6 +156,10 @@ class MutualInformation(
         self.settings = spline_settings(self.config, precision)
         self.scorer = BsplineScorer(self.settings, device, _complete(state))
         self.genes = int(state["z"].shape[0])
+        # By which a score is multiplied where it is held against the null.
+        self.samples = max(1, int(state["z"].shape[1]))
+        # No score is larger than the entropy of equal bins.
+        self.top_bits = max(1.0, float(state.get("top_score", np.log2(self.settings.bins))))
         self.is_regulator: NDArray[np.bool_] | None = None
         if state["regulators"].size:
             self.is_regulator = np.zeros(self.genes, dtype=bool)
@@ -173,6 +186,8 @@ class MutualInformation(
         scratch: Path | None = None,
         sample: bool = False,
     ) -> PreparedInput[SplineArrays]:
+        if config.scores is not None:
+            return state_of_scores(config, config.scores, scratch)
         return spline_state(config, scratch)
 
     @classmethod
@@ -186,9 +201,8 @@ class MutualInformation(
         )
         decided: dict[str, object] = {"estimator": config.estimator.model_copy(update=how)}
         if config.keep.rule == "auto":
-            decided["keep"] = KeepGenePairs(
-                fdr=AUTO_FDR, top_edges=EDGES_PER_GENE * len(state["z"])
-            )
+            fdr = {} if config.scores else {"fdr": AUTO_FDR}
+            decided["keep"] = KeepGenePairs(**fdr, top_edges=EDGES_PER_GENE * len(state["z"]))
         said: list[Message] = []
         if config.score == "auto":
             loadings = state.get("shared_loadings", np.empty((0, 0)))
@@ -233,7 +247,7 @@ class MutualInformation(
             rate,
             cls.space(state).pairs_in,
             # A draw takes less than half as long as a pair, of which more is kept (measured).
-            null=draws * nulls * cls._null_samples(config, state) // (2 * samples),
+            null=draws * nulls * cls._null_samples(config, state) // max(1, 2 * samples),
             precision=number_type(config, backend),
         )
 
@@ -305,7 +319,7 @@ class MutualInformation(
         if self._given_null is not None:
             return self._given_null
         config = self.config
-        if self._resampling is not None and not config.keep.by_p_value:
+        if (self._resampling is not None or config.scores) and not config.keep.by_p_value:
             none = [np.empty(0, dtype=np.float32)] * len(class_pairs(int(self.classes.max()) + 1))
             return Null(none, self.classes).arrays()
         draws = permutations_needed(config.null.permutations, config.keep, self.n_pairs())
@@ -351,6 +365,8 @@ class MutualInformation(
         )
 
     def null_messages(self, seed: int) -> list[Message]:
+        if "scores" in self.state:
+            return []
         compared = order_matters(self.config, self.state)
         share = self._share_by_permutation(seed) if compared else 0.0
         return [
@@ -435,13 +451,16 @@ class MutualInformation(
         lagged = "z_source" in self.state
         all_with_all = self.is_regulator is None and not lagged
         on_diagonal = all_with_all and tile.row_begin == tile.column_begin
-        bits, n_samples = self.scorer.scores(
-            self._block("row", tile.row_begin, tile.row_end),
-            self._block("column", tile.column_begin, tile.column_end),
-            np.arange(rows.size) + 1 if on_diagonal else None,
-        )
+        if "scores" in self.state:
+            bits, n_samples = xp.asarray(self.state["scores"][rows, tile.columns]), None
+        else:
+            bits, n_samples = self.scorer.scores(
+                self._block("row", tile.row_begin, tile.row_end),
+                self._block("column", tile.column_begin, tile.column_end),
+                np.arange(rows.size) + 1 if on_diagonal else None,
+            )
         scored = None if n_samples is None else n_samples >= self.config.preprocess.min_samples
-        statistic = bits * (self.state["z"].shape[1] if n_samples is None else n_samples)
+        statistic = bits * (self.samples if n_samples is None else n_samples)
         within = None if "columns" in self.state else self.is_regulator
         if lagged:  # a gene is not its own target
             wanted = xp.asarray(rows)[:, None] != xp.asarray(columns)
@@ -449,6 +468,8 @@ class MutualInformation(
             wanted = wanted_pairs(xp, rows, columns, on_diagonal, within)
         if wanted is not None:
             scored = wanted if scored is None else wanted & scored
+        if "scores" in self.state:  # a pair without one is none
+            wanted = scored = bits >= 0.0 if scored is None else scored & (bits >= 0.0)
         return ScoredTile(rows, columns, bits, n_samples, wanted, scored, statistic)
 
     def scan_tile(self, tile: Tile) -> Summaries:
@@ -500,7 +521,7 @@ class MutualInformation(
             "i": scored.rows[at_row].astype(np.int32),
             "j": scored.columns[at_column].astype(np.int32),
             "mi_bits": to_host(scored.bits[found]),
-            "n_samples": np.full(at_row.size, self.state["z"].shape[1], dtype=np.int32)
+            "n_samples": np.full(at_row.size, self.samples, dtype=np.int32)
             if scored.n_samples is None
             else to_host(scored.n_samples[found]),
         }
@@ -509,8 +530,7 @@ class MutualInformation(
             rows[PASSED] = to_host(passed[found])
         if self._resampling is not None:
             return rows, pair_counts(scored)  # no histogram of a bootstrap is shown
-        top_bits = max(1.0, float(np.log2(self.settings.bins)))
-        return rows, histogram_sums(scored, top_bits, self.device)
+        return rows, histogram_sums(scored, self.top_bits, self.device)
 
     def _ranking_score(self, scored: ScoredTile, selection: Selection) -> DeviceArray:
         """The better of a pair's two directed scores; MI itself where ranking is by MI."""
@@ -613,25 +633,102 @@ class MutualInformation(
     def unrelated_share(self) -> float:
         """Share of all pairs that count among the unrelated ones of the bootstraps."""
         genes = unrelated_genes(np.asarray(self.state["z"]), self.null_design, self.seed)
-        if "columns" in self.state:
-            return genes.share_between(int(self.state["columns"]))
-        return genes.share_counted(self.is_regulator)
+        second = np.arange(self.genes) < self.state.get("columns", self.genes)
+        first = second if self.is_regulator is None else self.is_regulator
+        return genes.share_counted(first, second)
 
     def network(self, merged: MergedResults) -> Network:
-        result = infer_network(self, merged, pairs_only=self._resampling is not None)
-        if self._resampling is None:
+        """That of the consensus where there are bootstraps, else of the merged pairs."""
+        result = self._network_of_pairs(merged)
+        if merged.bootstraps is not None:
+            by_null = self.config.bootstraps.correction == "fdr"
+            result = consensus_network(
+                self.config.bootstraps,
+                self.pair_scores(merged.scan),
+                self.score_pairs,
+                merged,
+                merged.bootstraps,
+                result,
+                self.unrelated_share() if by_null else 1.0,
+            )
+        if self._resampling is None and not self.config.scores:
             z = np.asarray(self.state.get("z_some", self.state["z"]))
-            expected = self.null_of(merged.null).expected(result.edges) / self.state["z"].shape[1]
+            expected = self.null_of(merged.null).expected(result.edges) / self.samples
             sources = np.asarray(self.state.get("z_source", z))
             result.edges = with_signs(result.edges, sources, z, expected)
         result.directed = result.directed or "z_source" in self.state
         return result
 
+    def _network_of_pairs(self, merged: MergedResults) -> Network:
+        """Of a bootstrap edges are source and target alone, each pair once."""
+        keep, pairs, null = self.config.keep, Pairs.of_merged(merged), self.null_of(merged.null)
+        scores = self.pair_scores(merged.scan)
+        significance = null_significance(pairs, null, max(1, n_tests_of(merged)))
+        chosen = choose(pairs, significance, scores, keep)
+        result = build_network(
+            pairs,
+            chosen,
+            significance,
+            scores,
+            dpi=self.config.dpi or None,
+            fdr=keep.fdr,
+            backend=self.device.backend,
+            pairs_only=self._resampling is not None,
+        )
+        if self._resampling is not None:
+            return result
+        decided = {"keep": keep.model_dump(mode="json"), "mi_bits": result.threshold_value}
+        if self.config.scores:
+            result.threshold = {**decided, "least_score": result.threshold["least_score"]}
+            result.edges = result.edges.drop(columns=["p_value", "q_value", "p_method"])
+            del result.counts["edges_with_extrapolated_p"]
+            return result
+        beyond = result.counts["edges_with_extrapolated_p"]
+        result.threshold = {
+            **decided,
+            "p_method": "extrapolated" if beyond else "empirical",
+            "permutations": int(sum(s.size for s in null.statistic)),
+            **result.threshold,
+        }
+        share = chosen.significant / significance.n_tests
+        # No warning where another says what samples share (the annotations, or that most genes
+        # share something), or where a quota keeps the best pairs alone.
+        said = "explained" in self.state or self.state["shared_components"] > 0
+        if share > 0.2 and 0.0 < keep.p_bound < 1.0 and not (keep.top_edges or said):
+            bar = "p" if keep.fdr is None else "q"
+            passing = message("most_pairs_pass", share=share, bar=bar, limit=keep.p_bound)
+            result.messages.append(passing)
+        if beyond:
+            resolved = null.resolved / (1.0 + min(s.size for s in null.statistic if s.size))
+            result.messages.append(
+                message("p_values_extrapolated", edges=beyond, resolved=resolved)
+            )
+        return result
+
     def ranking(self, merged: MergedResults) -> Ranking:
-        ranked = rank_pairs(self, merged)
-        return replace(ranked, directed=ranked.directed or "z_source" in self.state)
+        """Every stored pair in its allowed directions, with the score that ranks it."""
+        scores = self.pair_scores(merged.scan)
+        edges = directed_edges(Pairs.of_merged(merged), scores)
+        edges = edges.rename(columns={scores.score.column: "score"})[["source", "target", "score"]]
+        return Ranking(edges, scores.directed or "z_source" in self.state)
 
     def result_arrays(
         self, merged: MergedResults, network: Network
     ) -> dict[str, NDArray[np.generic]]:
-        return score_histogram(self, merged, network.threshold_value)
+        """Histogram of all scores and of the null in the same bins."""
+        counts, threshold = merged.sums["histogram"], network.threshold_value
+        edges = np.linspace(0.0, self.top_bits, counts.size + 1)
+        null_counts = np.zeros(counts.size, dtype=np.int64)
+        for draws in Null.from_arrays(merged.null).statistic:
+            for part in parts_of(draws.size):
+                bits = np.minimum(draws[part] / self.samples, self.top_bits)
+                ends = np.searchsorted(bits, edges)  # they ascend: each bin is a stretch
+                ends[-1] = np.searchsorted(bits, edges[-1], side="right")
+                null_counts += np.diff(ends)
+        return {
+            "edges": edges,
+            "counts": counts,
+            "null_counts": null_counts,
+            "threshold": np.array(np.nan if threshold is None else threshold),
+            "threshold_unit": np.array("bits"),
+        }

@@ -1,0 +1,194 @@
+"""A given matrix of scores goes through the network steps as computed ones do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from declared_columns import assert_declared
+from naive_mutual_information import naive_dpi
+from pairtile import analyse
+from pairtile.errors import InputError
+from pairtile.simulate import simulate_kinetic
+
+GENES = 40
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, pd.DataFrame]:
+    """A simulated table, and the file of its mutual information as pairtile computes it."""
+    folder = tmp_path_factory.mktemp("scores")
+    made = simulate_kinetic(n_genes=GENES, n_samples=80, n_regulators=6, seed=4)
+    table = pd.DataFrame(made.values, index=made.genes, columns=made.samples)
+    table.to_csv(folder / "expression.tsv", sep="\t")
+    (folder / "regulators.txt").write_text("\n".join(made.regulators))
+    found = run(expression=str(folder / "expression.tsv"), keep="all", dpi=False, score="mi")
+    edges = found.network
+    matrix = pd.DataFrame(np.nan, index=made.genes, columns=made.genes)
+    for source, target, bits in edges[["source", "target", "mi_bits"]].itertuples(index=False):
+        matrix.loc[source, target] = matrix.loc[target, source] = bits
+    matrix.to_csv(folder / "mi.tsv", sep="\t")
+    return folder, matrix
+
+
+def run(**settings: Any) -> Any:
+    return analyse("mutual_information", backend="cpu", **settings)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"score": "mi", "keep": {"top_edges": 120}},
+        {"score": "mi", "keep": {"score": 0.05}, "dpi": {"tolerance": 0.15}},
+        {"score": "mi", "keep": {"score": 0.05}, "dpi": {"tolerance": 0.02, "rule": "additive"}},
+        {"score": "clr", "keep": {"top_edges": 90}, "dpi": False},
+        {"score": "clr", "keep": {"top_edges": 90}, "regulators": True},
+        {"score": "target_z", "keep": {"score": 1.0}, "regulators": True},
+    ],
+)
+@pytest.mark.filterwarnings("ignore")  # what the samples of the expression share
+def test_the_network_is_that_of_the_expression(
+    data: tuple[Path, pd.DataFrame], settings: dict[str, Any]
+) -> None:
+    folder, _ = data
+    if settings.get("regulators"):
+        settings = settings | {"regulators": str(folder / "regulators.txt")}
+    expected = run(expression=str(folder / "expression.tsv"), **settings).network
+    found = run(scores=str(folder / "mi.tsv"), **settings)
+    assert len(found.network) > 20
+    columns = ["source", "target", "mi_bits"]
+    columns += [settings["score"]] if settings["score"] != "mi" else []
+    assert found.network.columns.tolist() == columns
+    pd.testing.assert_frame_equal(found.network, expected[columns], rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["continuous", "tied", "sparse"])
+@pytest.mark.parametrize("tolerance", [0.0, 0.1])
+def test_pruning_is_that_of_a_loop_over_triangles(
+    tmp_path: Path, kind: str, tolerance: float
+) -> None:
+    random = np.random.default_rng(3)
+    matrix = random.gamma(2.0, 0.2, (30, 30))
+    if kind == "tied":
+        matrix = np.ceil(4.0 * matrix) / 4.0
+    matrix = np.triu(matrix, 1) + np.triu(matrix, 1).T
+    if kind == "sparse":
+        absent = np.triu(random.random(matrix.shape) < 0.6, 1)
+        matrix[absent | absent.T] = np.nan
+    names = [f"g{k}" for k in range(30)]
+    pd.DataFrame(matrix, names, names).to_csv(tmp_path / "mi.csv.gz")
+    found = run(scores=str(tmp_path / "mi.csv.gz"), keep="all", dpi={"tolerance": tolerance})
+    i, j = np.nonzero(np.triu(~np.isnan(matrix), 1))
+    kept = naive_dpi(i, j, matrix[i, j], 30, tolerance, "relative")
+    assert 0 < kept.sum() < kept.size
+    expected = {(f"g{a}", f"g{b}") for a, b in zip(i[kept], j[kept], strict=True)}
+    assert set(zip(found.network["source"], found.network["target"], strict=True)) == expected
+    assert found.summary["counts"]["pairs_scored"] == kept.size
+    read = next(m for m in found.summary["messages"] if m["code"] == "scores_read")
+    assert read["numbers"] == {"n": kept.size, "pairs": 435}
+
+
+def test_nothing_is_said_of_what_did_not_happen(
+    data: tuple[Path, pd.DataFrame], tmp_path: Path
+) -> None:
+    folder, _ = data
+    export = ["tsv", "graphml", "adjacency"]
+    found = run(scores=str(folder / "mi.tsv"), folder=tmp_path, page=True, export=export)
+    assert found.summary["parameters"]["keep"] == {"top_edges": 2 * GENES}
+    assert {"preprocess", "estimator", "null"}.isdisjoint(found.summary["parameters"])
+    assert "null_draws" not in found.summary["counts"]
+    assert found.warnings == []
+    page = (tmp_path / "report.html").read_text()
+    methods = page[page.index('id="methods"') :].partition("</section>")[0]
+    assert "taken as given" in methods
+    for word in ("B-spline", "permuted", "Significance", "log2"):
+        assert word not in methods
+    assert not (tmp_path / "figures/strongest_edges.svg").exists()
+    assert (tmp_path / "figures/score_distribution.svg").exists()
+    assert (tmp_path / "network.graphml").exists()
+    assert_declared(tmp_path, "mutual_information")
+
+
+def spoilt(change: str) -> pd.DataFrame:
+    names = ["a", "b", "c"]
+    table = pd.DataFrame([[0.0, 0.5, 0.2], [0.5, 0.0, 0.1], [0.2, 0.1, 0.0]], names, names)
+    match change:
+        case "not symmetric":
+            table.loc["a", "c"] = 0.3
+        case "one side missing":
+            table.loc["c", "a"] = np.nan
+        case "negative":
+            table.loc["a", "b"] = table.loc["b", "a"] = -0.1
+        case "large":
+            table.loc["a", "b"] = table.loc["b", "a"] = 17.0
+        case "infinite":
+            table.loc["a", "b"] = table.loc["b", "a"] = np.inf
+        case "text":
+            table = table.astype(object)
+            table.loc["a", "b"] = "much"
+        case "other names":
+            table.columns = ["a", "b", "d"]
+        case "other order":
+            table = table[["b", "a", "c"]]
+        case "twice":
+            table.index, table.columns = ["a", "b", "b"], ["a", "b", "b"]
+        case "no name":
+            table.index = ["a", "b", ""]
+        case "not square":
+            table = table.iloc[:2]
+    return table
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        ("not symmetric", "row 'a', column 'c'"),
+        ("one side missing", "row 'a', column 'c'"),
+        ("negative", "row 'a', column 'b'"),
+        ("large", "row 'a', column 'b'"),
+        ("infinite", "column 'b'"),
+        ("text", "'much'"),
+        ("other names", "'d'"),
+        ("other order", "'a'"),
+        ("twice", "'b'"),
+        ("no name", "without a name"),
+        ("not square", "'c'"),
+    ],
+)
+def test_a_table_that_is_no_matrix_of_scores_is_refused(
+    tmp_path: Path, change: str, place: str
+) -> None:
+    path = tmp_path / "mi.tsv"
+    spoilt(change).to_csv(path, sep="\t", na_rep="NA")
+    with pytest.raises(InputError) as raised:
+        run(scores=str(path))
+    assert str(path) in str(raised.value)
+    assert place in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "key"),
+    [
+        ({"keep": {"fdr": 0.05}}, "keep"),
+        ({"keep": {"p_value": 0.05}}, "keep"),
+        ({"score": "combined"}, "score"),
+        ({"preprocess": {"log2": True}}, "preprocess"),
+        ({"bootstraps": 10}, "bootstraps"),
+        ({"lag": 1}, "lag"),
+        ({"expression": "e.tsv"}, "expression"),
+        ({"modules": {"method": "wgcna"}}, "modules"),
+    ],
+)
+def test_keys_that_mean_nothing_of_given_scores_are_refused(
+    settings: dict[str, Any], key: str
+) -> None:
+    with pytest.raises(ValueError, match=f"^{key}: found .*; expected .*beside scores"):
+        run(scores="mi.tsv", **settings)
+
+
+def test_an_analysis_needs_expression_or_scores() -> None:
+    with pytest.raises(ValueError, match=r"^expression: .*scores"):
+        run()
