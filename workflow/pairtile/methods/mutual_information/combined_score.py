@@ -106,8 +106,8 @@ def combined_sums(
     xp, to_host = device.xp, device.to_host
     genes = partial.place.size
     names = ("partial_sum", "partial_squares")
-    found = {name: np.zeros(genes, dtype=np.int64) for name in names}
-    none = np.zeros((sampled.sources.size, sampled.targets.size), dtype=np.int64)
+    found: dict[str, NDArray[np.int64]] = {name: np.zeros(genes, dtype=np.int64) for name in names}
+    none: NDArray[np.int64] = np.zeros((sampled.sources.size, sampled.targets.size), dtype=np.int64)
     found |= {"sampled_mi": none, "sampled_partial": none.copy()}
     scored = xp.ones(tile.bits.shape, dtype=bool) if tile.scored is None else tile.scored
 

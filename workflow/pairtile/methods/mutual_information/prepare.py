@@ -250,7 +250,7 @@ def lagged_values(
         paired["sample_time"] = design["sample_time"][lagged.source]
     for key in ("degrees_given_up", "hidden_factors", "factor_columns", "factor_labels"):
         if key in design:
-            paired[key] = design[key]  # type: ignore[literal-required]
+            paired[key] = design[key]
     return values[:, lagged.source], values[:, lagged.target], paired
 
 
