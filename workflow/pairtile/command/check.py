@@ -94,8 +94,7 @@ def _analysis(
     yield f"  time: {time}, by the cost model; a first run compiles besides"
     for setting, seconds in details.get("cheaper_seconds", {}).items():
         yield f"  cheaper: {setting}, {format_duration(seconds)}"
-    state_bytes = sum(file.stat().st_size for file in run.state.iterdir())
-    yield f"  prepared data: {memory(state_bytes)}"
+    yield f"  prepared data: {memory(sum(file.stat().st_size for file in run.state.iterdir()))}"
 
 
 def plan_lines(planned: dict[str, Any]) -> list[str]:

@@ -28,8 +28,7 @@ def problems(
 ) -> list[tuple[Path, str]]:
     """Path of the key and ``found ...; expected ...`` for each error of validating ``raw`` by
     ``root``."""
-    found = [_problem(e, raw, root) for e in error.errors(include_url=False)]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys([_problem(e, raw, root) for e in error.errors(include_url=False)]))
 
 
 def line(place: str, path: Path, text: str) -> str:

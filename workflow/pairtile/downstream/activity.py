@@ -140,8 +140,7 @@ def activity_tests(
 def run(given: Given) -> TableSummary:
     """Write ``activity.tsv``, ``activity_viper.tsv`` and ``activity_tests.tsv``."""
     network, notes = given.network_table, []
-    edges = regulon_table(network)
-    regulons, few = regulons_of(edges, given.genes)
+    regulons, few = regulons_of(regulon_table(network), given.genes)
     if not (given.directed or network.is_regulator.any()):
         notes.append(message("every_gene_a_regulator", n=len(regulons.names)))
     if not regulons.names:

@@ -210,8 +210,7 @@ def run(given: Given) -> TableSummary:
     network = given.network
     for column in network.columns:
         if found := re.fullmatch("(.+)_coexpression_q_value", str(column)):
-            chosen = network[network[column] <= Q_VALUE]
-            lists.append(edge_list(chosen, "condition", found[1], row))
+            lists.append(edge_list(network[network[column] <= Q_VALUE], "condition", found[1], row))
     if getattr(given.config, "differential", None):
         edges = given.table("differential.tsv")
         edges = edges[edges["q_value"] <= Q_VALUE]

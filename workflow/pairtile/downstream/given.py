@@ -119,8 +119,7 @@ def conditions_of(
     of_group: bool,
 ) -> Annotations:
     """Some annotations as ``annotations_of_table`` gives them."""
-    places = ["samples"] * len(samples)
-    table = AnnotationTable("samples", samples, dict(annotations), places, [])
+    table = AnnotationTable("samples", samples, dict(annotations), ["samples"] * len(samples), [])
     asked = list(conditions)
     return annotations_of_table(table, asked, of_group) if asked else Annotations([])
 

@@ -657,8 +657,7 @@ def _left(expression: Expression, chosen: Preprocess, cleaning: CleaningLog) -> 
 
 def _warn_of_samples(values: np.ndarray, expression: Expression, cleaning: CleaningLog) -> None:
     missing = np.ones(values.shape[1], dtype=bool)
-    blocks = row_blocks(values.shape)
-    parts = in_threads(lambda rows: np.isnan(values[rows]).all(axis=0), blocks)
+    parts = in_threads(lambda rows: np.isnan(values[rows]).all(axis=0), row_blocks(values.shape))
     for found in releasing(parts, values):
         missing &= found
         if not missing.any():

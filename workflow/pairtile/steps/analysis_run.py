@@ -217,8 +217,7 @@ class AnalysisRun:
     def _has_chunk(self, stage: str, name: str) -> bool:
         damaged = resolve_name("pairtile.steps.merge:damaged_chunks")
         plan = resolve_name("pairtile.steps.plan:read_plan")(self.plan)
-        path = self.folder / stage / f"{name}.parquet"
-        return not damaged([path], plan.stage_fingerprint(stage))
+        return not damaged([self.folder / stage / f"{name}.parquet"], plan.stage_fingerprint(stage))
 
     def _made_from(self, step: Step) -> str:
         """Digest of what a step makes its files from, beside settings and input files of its

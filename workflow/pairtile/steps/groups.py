@@ -80,8 +80,7 @@ def groups(
             "warnings": warnings_of(step.messages),
             "notes": notes_of(step.messages),
         }
-        page = groups_page(summary, tables, out / "figures")
-        write_text(out / "report.html", page)
+        write_text(out / "report.html", groups_page(summary, tables, out / "figures"))
         write_json(out / "summary.json", summary)
         note_files((out / "figures").iterdir())
 

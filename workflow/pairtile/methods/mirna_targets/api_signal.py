@@ -188,8 +188,7 @@ def mirna_signal(
     given, inputs = locals(), sequence_inputs(mirnas, transcripts, restrict)
     if orthologs is not None:
         inputs.hold("orthologs", as_orthologs(orthologs, reference_species))
-    config = KEYWORDS.config(given, **inputs.names)
-    found, said = finished(*kept_run(config, inputs, seed, backend))
+    found, said = finished(*kept_run(KEYWORDS.config(given, **inputs.names), inputs, seed, backend))
 
     def table(name: str) -> pd.DataFrame:
         return result_table(found.folder, f"{name}.tsv", __package__)

@@ -192,8 +192,7 @@ def _bed_lines(hits: pa.Table, places: pa.RecordBatch) -> pa.Table:
 def _sequences(places: pa.RecordBatch, written: Callable[[str], str]) -> pa.Array:
     """Names of the sequences as a format wants them."""
     column = places["sequence"]
-    names = pa.array(map(written, column.dictionary.to_pylist()), pa.string())
-    return names.take(column.indices)
+    return pa.array(map(written, column.dictionary.to_pylist()), pa.string()).take(column.indices)
 
 
 def _join_numbers(counts: pa.Array, numbers: pa.Array) -> pa.Array:

@@ -259,8 +259,7 @@ def shared_sites(hits: HitsOverview, limit: int) -> list[SharedSite]:
             continue
         shown |= pairs
         # Further hits like these may follow where the table is cut among equals.
-        own = found[STRENGTH].iloc[-1:].astype(np.float64)
-        equal = np.array_equal(own, last, equal_nan=True)
+        equal = np.array_equal(found[STRENGTH].iloc[-1:].astype(np.float64), last, equal_nan=True)
         sites.append(SharedSite(found, not (hits.n > len(table) and equal)))
     return sites
 

@@ -308,8 +308,7 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
                 self.all_null_counts(merged)["null_pair_score_counts"],
                 pairs["pair_score"],
             )
-        slope = score_slope(of_own.to_numpy(np.float64), counts)
-        gain, share = joint_gains(evidence, slope)
+        gain, share = joint_gains(evidence, score_slope(of_own.to_numpy(np.float64), counts))
         own = evidence.own.assign(gain=gain, correlation_p_value=correlation_p_values(evidence))
         own = self._by_items(own[["i", "j", "seed_score", "gain", "correlation_p_value"]])
         pairs = pairs.merge(own, "left", on=["source", "target"])

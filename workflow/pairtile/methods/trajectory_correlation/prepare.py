@@ -253,8 +253,7 @@ class _Preparation:
                         n_frames += len(block)
                 reference = centred(total / n_frames)
             where = f"the average structure, found in {AVERAGE_PASSES} rounds from {where}"
-        said = message("superposed", atoms=self.fit.size, where=where)
-        self.messages.append(say_done(said))
+        self.messages.append(say_done(message("superposed", atoms=self.fit.size, where=where)))
         return reference
 
     # --- reading -----------------------------------------------------------------------------

@@ -266,8 +266,7 @@ class TrajectoryCorrelation(
         """The scores of transfer entropy from row to column variables."""
         scores, kind = self.scores, {"kind": "transfer_entropy"}
         settings = [one.model_copy(update=kind) for one in scores.settings]
-        cpu = choose("cpu")
-        return MotionScores(scores.replicas, settings, scores.shifts, cpu, scores.weights)
+        return MotionScores(scores.replicas, settings, scores.shifts, choose("cpu"), scores.weights)
 
     @cached_property
     def has_halves(self) -> bool:

@@ -311,8 +311,7 @@ def _without_repeated(
                 "coarse scale",
             )
     prepared = without_frames(prepared, [[*own] for own in repeated], cyclic, scratch)
-    said = say_done(message("repeated_frames_left_out", n=exact, example=shown))
-    prepared.messages.append(said)
+    prepared.messages.append(say_done(message("repeated_frames_left_out", n=exact, example=shown)))
     return prepared
 
 
