@@ -33,8 +33,6 @@ def table(claims: dict[str, list[dict[str, Any]]]) -> str:
     """
     lines = []
     for method, rows in sorted(claims.items()):
-        if method == "trajectory_tests":  # rows of trajectory_correlation, simulated once more
-            continue
         lines += [f"### {method}", ""]
         lines += ["| what | nominal | scenarios | measured | bar |"]
         lines += ["|---|---|---|---|---|"]

@@ -187,7 +187,7 @@ def planted(size: int, rho: float, tables: int) -> list[dict[str, Any]]:
             known = Exchangeable(NONE, NONE)
             samples = LabelledSamples(values, range(GENES), labels, known)
             found = next(compared_groups(samples, score, choose("cpu")))
-            pairs = pd.concat(found.tested.blocks(found.tested.significant_p))
+            pairs = pd.concat(found.tested.blocks())
             called = pairs[pairs["q"] <= Q_VALUE]
             share, recall = truth(called["i"].to_numpy(), called["j"].to_numpy())
             false[score].append(share)

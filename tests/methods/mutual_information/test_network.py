@@ -158,6 +158,22 @@ def test_mi_and_clr_without_regulators_list_each_pair_once_and_target_z_twice():
         assert (score in network.edges.columns) is (score != "mi")
 
 
+def test_a_quota_beside_fdr_takes_pairs_whose_p_values_hold_for_so_few_edges():
+    """A pair of two quiet genes, the best by CLR, whose p-value is too large for 20 edges."""
+    pairs, null = example()
+    quiet = np.isin(pairs.i, (0, 1)) | np.isin(pairs.j, (0, 1))
+    pairs.mi_bits[quiet] *= 1e-3
+    pairs.mi_bits[0] = np.quantile(null.statistic[0], 0.997) / SAMPLES
+    moments = naive_moments(pairs.i, pairs.j, pairs.mi_bits, GENES)
+    every = built(pairs, null, "all", score="clr", moments=moments).edges
+    assert tuple(every.loc[0, ["source", "target"]]) == (0, 1)
+    p = p_values(pairs, null)
+    assert 0.05 * 20 / p.size < p[0] < p[false_discovery_control(p) <= 0.05].max()
+    edges = built(pairs, null, {"fdr": 0.05, "top_edges": 20}, score="clr", moments=moments).edges
+    assert len(edges) == 20
+    assert not (edges[["source", "target"]] == (0, 1)).all(axis=1).any()
+
+
 @pytest.mark.parametrize("score", ["clr", "target_z"])
 def test_scores_do_not_depend_on_which_gene_of_a_pair_comes_first(score):
     pairs, null = example()
