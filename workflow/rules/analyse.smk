@@ -20,6 +20,8 @@ for NUMBER, NAMES in enumerate(shares(SMALL)):
     AT_ONCE = min(
         len(NAMES), internals.cores_given(workflow) or MAX_SMALL_JOBS, MAX_SMALL_JOBS
     )
+    if CONFIG.backend == "cuda":  # of GPUs the job has one
+        AT_ONCE = 1
 
     rule:
         name:
@@ -52,6 +54,7 @@ for NUMBER, NAMES in enumerate(shares(SMALL)):
             ),
         params:
             work=partial(runs_of_share, NAMES),
+            processes=Deferred(AT_ONCE),
         message:
             f"{NAMES[0]}{f' and {len(NAMES) - 1} more' * (len(NAMES) > 1)}: all steps"
         script:

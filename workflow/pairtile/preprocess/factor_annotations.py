@@ -44,7 +44,7 @@ COPY_CORRELATION, MIN_COMPARED, SAME_NUMBERS = 0.7, 20, 0.95
 """Least correlation of samples that are named as copies; genes of which fewer may agree by
 chance, where they have few levels; least correlation of a column of totals with these."""
 
-MAX_APART, MIN_BETWEEN = 0.15, 0.6
+MAX_APART, MIN_BETWEEN, MIN_SAMPLES = 0.15, 0.6, 14
 """Of the samples: a group of more is no accident of a few; of a component's variance (of samples of
 unrelated genes at most about 0.55)."""
 
@@ -261,7 +261,9 @@ def _few_apart(
     by their mean correlation: noisy ones are not."""
     rest = rows - (rows @ known) @ known.T
     n = len(names)
-    _, components = leading(rest.T @ rest, min(4, n - 1))
+    if len(rows) < MIN_COMPARED or n < MIN_SAMPLES or not rest.any():
+        return [], np.empty((n, 0))
+    _, components = leading(rest.T @ rest, 4)
     count = np.arange(2, max(2, int(MAX_APART * n)) + 1)
     for component in np.hstack([components, -components]).T:
         # How much of the component lies between the samples at its end and all others.
@@ -284,6 +286,8 @@ def _copies(
     names: Sequence[str],
 ) -> list[Message]:
     """A few samples that are copies of others; many are warned of as near copies."""
+    if len(rows) < MIN_COMPARED:
+        return []
     # By signs: of two samples at one end of a module, which agree in its genes alone, the products
     # of these would be most of the sum. Genes of a module count as few genes, a sign as 0.4 of one.
     signs = np.sign(rows - (rows @ known) @ known.T)
@@ -292,7 +296,7 @@ def _copies(
     near = near_copies_of(gram, n_genes, COPY_CORRELATION, 0.05 / len(names))
     groups = sorted({tuple(sorted((k, *of))) for k, of in enumerate(near) if of})
     copied = {k for group in groups for k in group}
-    if len(rows) < MIN_COMPARED or not 0 < len(copied) <= NEAR_COPIES_SHARE * len(names):
+    if not 0 < len(copied) <= NEAR_COPIES_SHARE * len(names):
         return []
     line = "Leave one of each out, or state under samples.replicate which they are"
     for name, cells in labels.items():
