@@ -36,6 +36,7 @@ from pairtile.methods.mutual_information.config import (
 )
 from pairtile.methods.mutual_information.keep import KeepGenePairs
 from pairtile.methods.mutual_information.null import Null
+from pairtile.methods.mutual_information.score import MutualInformation
 from pairtile.runtime.host_memory import peak_host_bytes
 
 from benchmarks.machine import MEASURED_MI, write
@@ -88,10 +89,11 @@ def measure(path: Path, genes: int, case: str) -> dict[str, Any]:
         device=choose("cpu"),
         null_of=Null.from_arrays,
         pair_scores=lambda scan: ranked,
+        _resampling=None,
     )
     merged = MergedResults(path, {"pairs_scored": np.array([n_pairs])}, null.arrays())
     start, cpu = time.perf_counter(), time.process_time()
-    found = network.infer_network(analysis, merged)
+    found = MutualInformation._network_of_pairs(analysis, merged)
     return {
         "genes": genes,
         "pairs": n_pairs,
