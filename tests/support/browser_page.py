@@ -191,16 +191,12 @@ def axe_violations(page: Page) -> list[tuple[str, list[str]]]:
     return [(rule, places) for rule, places in page.ask(VIOLATIONS)]
 
 
-EDGE, BEYOND = {"width": 10, "height": 100_000}, {"captureBeyondViewport": True}
-
-
 def resize(page: Page, width: int) -> None:
     """Make the page so wide, and wait until it is at rest."""
     size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
     page.call("Emulation.setDeviceMetricsOverride", **size)
     page.wait_for(f"innerWidth === {width}")
-    # What is out of view, such as a structure, follows the width only where it is drawn.
-    page.call("Page.captureScreenshot", clip={"x": 0, "y": 0, "scale": 0.1} | EDGE, **BEYOND)
+    screenshot(page)  # what is out of view, such as a structure, follows only where it is drawn
     heights = [0]
     while len(set(heights[-4:])) > 1 or len(heights) < 5:
         time.sleep(0.1)
@@ -218,7 +214,7 @@ def screenshot(page: Page) -> NDArray[np.float32]:
     for top in range(0, height, SLICE):
         high = min(SLICE, height - top) // 2 * 2
         clip = {"x": 0, "y": top, "width": width, "height": high, "scale": SCALE}
-        shot = page.call("Page.captureScreenshot", clip=clip, **BEYOND)["data"]
+        shot = page.call("Page.captureScreenshot", clip=clip, captureBeyondViewport=True)["data"]
         slices.append(matplotlib.image.imread(io.BytesIO(base64.b64decode(shot)))[..., :3])
     return np.concatenate(slices)
 
