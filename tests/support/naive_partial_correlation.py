@@ -72,9 +72,9 @@ def partial_with_last(rows, lam):
     return (-precision / np.outer(spread, spread))[-1, :-1]
 
 
-def naive_combined(mi, partial, weight):
+def naive_combined(mi, partial, weight, better=False):
     """The score of each source (row) with each target, from all MI and partial correlations; NaN
-    where MI is."""
+    where MI is. better: each term is that of the better direction."""
     score = np.zeros(mi.shape)
     for values, times in ((mi, 1.0), (np.where(np.isnan(mi), np.nan, partial), weight)):
         z = np.full(values.shape, np.nan)
@@ -84,8 +84,9 @@ def naive_combined(mi, partial, weight):
             z[:, target] = (column - np.nanmean(column)) / sd if sd > 1e-5 else 0.0 * column
         known = ~np.isnan(z)
         ranks = rankdata(np.round(z[known], 8)) - 0.5
-        score[known] += times * -np.log(1 - ranks / known.sum())
-        score[~known] = np.nan
+        term = np.full(values.shape, np.nan)
+        term[known] = times * -np.log(1 - ranks / known.sum())
+        score += np.fmax(term, term.T) if better else term
     return score
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from pairtile import infer_network
 from pairtile.declare.columns import explained
 from pairtile.methods.mutual_information.scores import MUTUAL_INFORMATION, SCORES
 from pairtile.report.text import read_references
@@ -139,21 +138,3 @@ def test_one_place_knows_scores_by_name() -> None:
         if isinstance(node, ast.Constant) and node.value in names
     }
     assert found == {"scores.py"}
-
-
-@pytest.mark.parametrize(
-    ("share", "counts", "score"),
-    [(0.0, False, "clr"), (0.4, False, "combined"), (0.4, True, "clr")],
-)
-@pytest.mark.filterwarnings("ignore")
-def test_auto_ranks_beside_other_genes_where_most_share_a_component(
-    share: float, counts: bool, score: str
-) -> None:
-    random = np.random.default_rng(49)
-    shared = random.standard_normal((80, 1)) * random.standard_normal(100)
-    values = np.sqrt(1.0 - share) * random.standard_normal((80, 100)) + np.sqrt(share) * shared
-    if counts:  # whose noise weakens partial correlations
-        values = random.poisson(2.0 * np.exp(0.8 * values + 0.6 * random.standard_normal(100)))
-    network = infer_network(values, permutations=1000, dpi=False, backend="cpu")
-    assert network.attrs["score"] == score
-    assert ("score_auto" in {note.code for note in network.attrs["notes"]}) == (score != "clr")

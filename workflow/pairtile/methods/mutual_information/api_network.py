@@ -100,10 +100,10 @@ def infer_network(
         stands out among all pairs of both its genes. `target_z`: how far it stands out among all
         candidate regulators of the target, in standard deviations; directed. `combined`: `target_z`
         and what the regulator explains of the target beside all other regulators (partial
-        correlation, also with its square); directed, and against gold standards the best beside
-        `regulators`. `auto`: `mi` of `scores`, `combined` beside `regulators` and where most genes
-        share components, else `clr`. p- and q-values are those of mutual information whatever
-        stands here; beside `other_expression` all but `mi` are directed.
+        correlation, also with its square); without `regulators` all other genes, and the better
+        direction. Against gold standards the best. `auto`: `mi` of `scores`, `clr` beside
+        `other_expression`, else `combined`. p- and q-values are those of mutual information
+        whatever stands here; beside `other_expression` all but `mi` are directed.
     keep : mapping or str
         Which pairs become edges; give one form. `auto`: `{fdr: 0.05, top_edges: n}`, with two edges
         for each gene of the table. `{fdr: x, top_edges: n}`: the n best by `score` of the pairs

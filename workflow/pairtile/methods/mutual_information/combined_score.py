@@ -9,9 +9,12 @@ genes both terms are exponential with mean 1, whatever the scales of the two: a 
 (Fisher's way to join tests). Of two listed regulators one direction at most is usually true, and
 nothing tells which: ln 2 is taken off, the logarithm of a prior of one half.
 
-Where samples share components that genes do not make, and no regulators are listed, mutual
-information ranks what follows them alike first. Then the score is -ln(1 - rank_2) alone, of what
-goes together given these components (``partial_correlation.py``).
+Where no regulators are listed, both terms are those of the better direction of the pair, and the
+weight is half of that: given all other genes, more is taken from a pair than its regulators explain
+(of 0, 1/4, 1/2, 3/4 and 1, none is behind the best of both terms by more on simulated tables;
+docs/quality.md). Where samples share components that genes do not make, mutual information ranks
+what follows them alike first. Then the score is -ln(1 - rank_2) alone, of what goes together given
+these components (``partial_correlation.py``).
 
 Ranks are those among the pairs of some regulators and some targets, drawn once for all: up to
 ``MAX_SAMPLED`` pairs, all of a small table. The first pass brings their values. So they are the
@@ -163,8 +166,13 @@ class CombinedScore:
         mi, beside = (
             (scan[name] - 1) / FIXED_POINT_ONE for name in ("sampled_mi", "sampled_partial")
         )
+        given = partial.components is not None  # then mutual information has no say
+        self._weights = (
+            float(not given),
+            partial.weight * (1.0 if partial.is_listed or given else 0.5),
+        )
         mean, sd = mean_sd(scan, "target")
-        self._varies = sd > 0.0  # a constant target has nothing to do with any regulator
+        self._varies = sd > 0.0  # a constant gene has nothing to do with any other
         self._prior = np.zeros(mean.size)
         if partial.is_listed:
             self._prior[partial.place >= 0] = np.log(0.5)
@@ -177,6 +185,8 @@ class CombinedScore:
     def of(self, pair: SourceTarget) -> DeviceArray:
         """Of each source with its target."""
         z, xp = pair.z_target, pair.xp
+        if not self._partial.is_listed:
+            z = xp.maximum(z, pair.z_source)
         source, target = (np.asarray(genes, np.int64) for genes in (pair.source, pair.target))
         if source.ndim == 1:
             return self.of_pairs(z, source, target)
@@ -199,11 +209,24 @@ class CombinedScore:
         targets: NDArray[np.integer],
         xp: ModuleType,
     ) -> DeviceArray:
-        # Given components, mutual information has no say; where it is NaN, the score is.
-        score = float(self._partial.components is None) * self._of_z.at(z, xp)
+        weight_of_z, weight = self._weights
+        score = weight_of_z * self._of_z.at(z, xp)  # NaN stays
         score += xp.asarray(self._prior[targets])
-        if self._partial.weight > 0.0:
-            mean, sd = xp.asarray(self._mean[targets]), xp.asarray(self._sd[targets])
-            scaled = (partial(sources, targets) - mean) / sd
-            score += self._partial.weight * self._of_partial.at(scaled, xp)
+        if weight > 0.0:
+            scaled = self._scaled(partial, sources, targets, xp)
+            if not self._partial.is_listed:
+                scaled = xp.maximum(scaled, self._scaled(partial, targets, sources, xp).T)
+            score += weight * self._of_partial.at(scaled, xp)
+        varies = self._varies[sources]
+        score *= xp.asarray(varies[:, None] if score.ndim == 2 else varies)
         return score * xp.asarray(self._varies[targets])
+
+    def _scaled(
+        self,
+        partial: Callable[..., DeviceArray],
+        sources: NDArray[np.integer],
+        targets: NDArray[np.integer],
+        xp: ModuleType,
+    ) -> DeviceArray:
+        mean, sd = xp.asarray(self._mean[targets]), xp.asarray(self._sd[targets])
+        return (partial(sources, targets) - mean) / sd

@@ -32,9 +32,10 @@ from pairtile.config.values import (
 from pairtile.methods.mutual_information.keep import KeepGenePairs
 from pairtile.methods.mutual_information.scores import (
     MUTUAL_INFORMATION,
+    OF_ONE_TABLE,
+    OF_TWO_TABLES,
     SCORES,
     Score,
-    auto_score,
 )
 
 SCORING_STEPS = UsedBy("plan", "score", "network", "evaluate")
@@ -328,9 +329,8 @@ class MutualInformationConfig(TwoTableAnalysis):
         description=(
             "What ranks the pairs, for `keep`, the order of the network table and the evaluation. "
             + " ".join(f"`{score.name}`: {score.description}" for score in SCORES.values())
-            + f" `auto`: `mi` of `scores`, `{auto_score(True)}` beside `regulators` and where "
-            "most genes share components, else "
-            f"`{auto_score(False)}`. p- and q-values are those of mutual information whatever "
+            + f" `auto`: `mi` of `scores`, `{OF_TWO_TABLES.name}` beside `other_expression`, else "
+            f"`{OF_ONE_TABLE.name}`. p- and q-values are those of mutual information whatever "
             "stands here; beside `other_expression` all but `mi` are directed."
         ),
     )
@@ -366,10 +366,12 @@ class MutualInformationConfig(TwoTableAnalysis):
     export: ExportList = export_field()
 
     def resolve_auto(self) -> Mapping[str, object]:
-        as_it_is = self.score == "auto" and (self.lag or self.scores)
-        score = {"score": MUTUAL_INFORMATION.name} if as_it_is else {}
+        auto = OF_TWO_TABLES if self.other_expression else OF_ONE_TABLE
+        if self.lag or self.scores:
+            auto = MUTUAL_INFORMATION
+        decided: dict[str, object] = {"score": auto.name} if self.score == "auto" else {}
         # DPI compares pairs of the same samples.
-        return score | ({"dpi": False} if self.lag else {})
+        return decided | ({"dpi": False} if self.lag else {})
 
     def resolved(self) -> dict[str, object]:
         keys = super().resolved()
@@ -398,8 +400,8 @@ class MutualInformationConfig(TwoTableAnalysis):
 
     @property
     def ranked_by(self) -> Score:
-        """What ranks the pairs; of ``auto``, until the table decides, what needs most."""
-        return SCORES[auto_score(True) if self.score == "auto" else self.score]
+        """What ranks the pairs."""
+        return SCORES[self.score]
 
     @property
     def directed(self) -> bool:

@@ -89,7 +89,6 @@ from pairtile.methods.mutual_information.prepare import (
     spline_state,
     state_of_scores,
 )
-from pairtile.methods.mutual_information.scores import auto_score
 from pairtile.methods.mutual_information.signs import with_signs
 from pairtile.methods.mutual_information.tiles import (
     ScoredTile,
@@ -204,13 +203,8 @@ class MutualInformation(
             fdr = {} if config.scores else {"fdr": AUTO_FDR}
             decided["keep"] = KeepGenePairs(**fdr, top_edges=EDGES_PER_GENE * len(state["z"]))
         said: list[Message] = []
-        if config.score == "auto":
-            loadings = state.get("shared_loadings", np.empty((0, 0)))
-            shared = int(state["shared_components"]) or loadings.shape[1]
-            listed = state["regulators"].size > 0 and "columns" not in state
-            decided["score"] = auto_score(listed, shared > 0)
-            if shared and not listed:
-                said.append(message("score_auto", score=decided["score"], n=shared))
+        if config.ranked_by.sums_partial_correlations and "shared_loadings" in state:
+            said.append(message("score_given_components", n=state["shared_loadings"].shape[1]))
         return config.model_copy(update=decided), said
 
     @classmethod

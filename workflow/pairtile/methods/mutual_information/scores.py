@@ -104,10 +104,10 @@ SCORES = {
             "combined",
             "",
             "`target_z` and what the regulator explains of the target beside all other regulators "
-            "(partial correlation, also with its square); directed, and against gold standards the "
-            "best beside `regulators`.",
+            "(partial correlation, also with its square); without `regulators` all other genes, "
+            "and the better direction. Against gold standards the best.",
             lambda pair: pair.combined(),
-            "always",
+            "beside regulators",
             sums_partial_correlations=True,
             methods=(
                 "Each directed pair was scored by the sum of two terms −ln(1 − rank), the ranks "
@@ -116,17 +116,16 @@ SCORES = {
                 "of the partial correlation of target and source given all other sources "
                 "([SCHAEFER_STRIMMER_2005]; joined with that of the square of the source and what "
                 "the linear fit leaves of the target), weighted by one less twice the shrinkage of "
-                "the correlations of the sources (0 where negative). Without listed sources, and "
-                "where samples share components that genes do not make, one such term alone: of "
-                "the mutual information of normal variables that is left given these components."
+                "the correlations of the sources (0 where negative). Without listed sources, half "
+                "of that weight and the better direction of each pair; where samples share "
+                "components that genes do not make, one such term alone: of the mutual information "
+                "of normal variables that is left given these components."
             ),
         ),
     )
 }
 """By their names, in the order in which they are listed."""
 
-
-def auto_score(regulators: bool, shared_components: bool = False) -> str:
-    """What ``score: auto`` is, by whether there is a list of regulators, and whether most genes
-    share components, which relate genes that have nothing else in common (docs/quality.md)."""
-    return "combined" if regulators or shared_components else "clr"
+OF_ONE_TABLE = SCORES["combined"]
+OF_TWO_TABLES = SCORES["clr"]
+"""What ``score: auto`` is (docs/quality.md), of one table and of two."""
