@@ -5,17 +5,15 @@ PYTHONPATH=workflow python -m benchmarks.validity multimodal_lags [--quick]
 
 from __future__ import annotations
 
-import warnings
-from typing import Any
+from functools import partial
 
-from benchmarks.validity.claims import commanded
-from benchmarks.validity.multimodal_scores import courses
+from benchmarks.validity.claims import Part, of_command
+from benchmarks.validity.multimodal_scores import COURSES, courses
 
 COMMAND = "python -m benchmarks.validity multimodal_lags"
 
 
-def run(quick: bool) -> list[dict[str, Any]]:
+def parts(quick: bool) -> list[Part]:
     """All claims; ``quick`` from fewer draws."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return commanded(courses(10 if quick else 60), COMMAND)
+    tables = 10 if quick else 60
+    return of_command([partial(courses, tables, *made) for made in COURSES], COMMAND)

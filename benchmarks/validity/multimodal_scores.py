@@ -8,8 +8,8 @@ that have nothing to do with each other, and of targets that follow their regula
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pairtile import infer_network, multimodal_correlation
 from scipy.signal import lfilter
 
-from benchmarks.validity.claims import claim, claim_of_mean, mean_at_most, of_share
+from benchmarks.validity.claims import Part, claim, claim_of_mean, mean_at_most, of_share
 
 Floats = NDArray[np.float64]
 
@@ -33,15 +33,14 @@ MODULES, SIZE, ALONE = 8, 5, 60
 """Modules of so many genes, and genes beside them."""
 
 
-def run(quick: bool) -> list[dict[str, Any]]:
-    """A row for each claim."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return [
-            *modules(4 if quick else 20),
-            *unrelated(20 if quick else 100),
-            *direct_relations(4 if quick else 20),
-        ]
+def parts(quick: bool) -> list[Part]:
+    """All claims; ``quick`` from fewer tables."""
+    tables = 4 if quick else 20
+    return [
+        *(partial(modules, tables, n, name) for n in (30, 100) for name in DISTRIBUTIONS),
+        *(partial(unrelated, 5 * tables, score) for score in SCORES),
+        *(partial(direct_relations, tables, n) for n in (100, 300)),
+    ]
 
 
 # --- samples that stand alone ---
@@ -95,86 +94,78 @@ def edges_of(found: Any) -> pd.DataFrame:
     return edges
 
 
-def modules(tables: int) -> list[dict[str, Any]]:
+def modules(tables: int, samples: int, name: str) -> list[dict[str, Any]]:
     """p-values of unrelated pairs, edges between modules, and how many of the related are found."""
-    rows = []
-    for samples in (30, 100):
-        for name, made in DISTRIBUTIONS.items():
-            for score in SCORES:
-                random = np.random.default_rng([samples, 15])
-                small, shares, true = [], [], 0
-                made_of = tables * (3 if samples == 30 else 1)  # few edges in each
-                for _ in range(made_of):
-                    found = scored(made(table_of(random, samples), random), score)
-                    unrelated = ~related(found.modes)
-                    small.append(float((found.modes["p_value"][unrelated] <= LEVEL).mean()))
-                    of_module = related(edges_of(found))
-                    shares.append(float((~of_module).sum() / max(1, of_module.size)))
-                    true += int(of_module.sum())
-                scenario = f"{score}, {samples} samples, modules beside unrelated genes, {name}"
-                what = "unrelated pairs, p <= 0.05"
-                rows.append(mean_at_most(scenario, what, small, LEVEL, CALLED, COMMAND))
-                what = "share of false edges, mean over tables, fdr 0.05"
-                rows.append(mean_at_most(scenario, what, shares, LEVEL, FALSE, COMMAND))
-                pairs = made_of * MODULES * SIZE * (SIZE - 1) // 2
-                rows.append(
-                    claim(
-                        scenario,
-                        "related pairs that are edges",
-                        true / pairs,
-                        of_share(true, pairs),
-                        nominal=1.0,
-                        bar="none",
-                        passed=None,
-                        command=COMMAND,
-                    )
-                )
-    return rows
-
-
-def unrelated(tables: int) -> list[dict[str, Any]]:
-    """Tables without any relation in which an edge is found."""
-    rows = []
+    rows, made = [], DISTRIBUTIONS[name]
     for score in SCORES:
-        random = np.random.default_rng(12)
-        hits = sum(
-            len(edges_of(scored(np.exp(table_of(random, 40, modules=0)), score))) > 0
-            for _ in range(tables)
-        )
-        scenario = f"{score}, {ALONE} independent lognormal genes, 40 samples"
+        random = np.random.default_rng([samples, 15])
+        small, shares, true = [], [], 0
+        made_of = tables * (3 if samples == 30 else 1)  # few edges in each
+        for _ in range(made_of):
+            found = scored(made(table_of(random, samples), random), score)
+            unrelated = ~related(found.modes)
+            small.append(float((found.modes["p_value"][unrelated] <= LEVEL).mean()))
+            of_module = related(edges_of(found))
+            shares.append(float((~of_module).sum() / max(1, of_module.size)))
+            true += int(of_module.sum())
+        scenario = f"{score}, {samples} samples, modules beside unrelated genes, {name}"
+        what = "unrelated pairs, p <= 0.05"
+        rows.append(mean_at_most(scenario, what, small, LEVEL, CALLED, COMMAND))
+        what = "share of false edges, mean over tables, fdr 0.05"
+        rows.append(mean_at_most(scenario, what, shares, LEVEL, FALSE, COMMAND))
+        pairs = made_of * MODULES * SIZE * (SIZE - 1) // 2
         rows.append(
             claim(
                 scenario,
-                "tables with an edge, fdr 0.05",
-                hits / tables,
-                of_share(hits, tables),
-                nominal=LEVEL,
-                bar=f"at most {FALSE:g}",
-                passed=of_share(hits, tables)[0] <= LEVEL,
+                "related pairs that are edges",
+                true / pairs,
+                of_share(true, pairs),
+                nominal=1.0,
+                bar="none",
+                passed=None,
                 command=COMMAND,
             )
         )
     return rows
 
 
-def direct_relations(tables: int) -> list[dict[str, Any]]:
-    """100 normal genes with 60 direct relations, 100 and 300 samples: what else is an edge."""
+def unrelated(tables: int, score: str) -> list[dict[str, Any]]:
+    """Tables without any relation in which an edge is found."""
+    random = np.random.default_rng(12)
+    hits = sum(
+        len(edges_of(scored(np.exp(table_of(random, 40, modules=0)), score))) > 0
+        for _ in range(tables)
+    )
+    scenario = f"{score}, {ALONE} independent lognormal genes, 40 samples"
+    return [
+        claim(
+            scenario,
+            "tables with an edge, fdr 0.05",
+            hits / tables,
+            of_share(hits, tables),
+            nominal=LEVEL,
+            bar=f"at most {FALSE:g}",
+            passed=of_share(hits, tables)[0] <= LEVEL,
+            command=COMMAND,
+        )
+    ]
+
+
+def direct_relations(tables: int, samples: int) -> list[dict[str, Any]]:
+    """100 normal genes with 60 direct relations: what else is an edge."""
     rows = []
-    for samples in (100, 300):
-        for score in ("partial", "pearson"):
-            random = np.random.default_rng([samples, 13])
-            through, recall = [], []
-            for _ in range(tables):
-                values, direct = _direct(random, samples)
-                edges = edges_of(scored(values, score, outliers_before=False))
-                true = [
-                    pair in direct for pair in zip(edges["source"], edges["target"], strict=True)
-                ]
-                through.append(1.0 - float(np.mean(true)) if true else 0.0)
-                recall.append(sum(true) / len(direct))
-            scenario = f"{score}, 100 genes with 60 direct relations, {samples} samples"
-            rows.append(claim_of_mean(scenario, "edges that are not direct", through, 0.0, COMMAND))
-            rows.append(claim_of_mean(scenario, "direct relations found", recall, 1.0, COMMAND))
+    for score in ("partial", "pearson"):
+        random = np.random.default_rng([samples, 13])
+        through, recall = [], []
+        for _ in range(tables):
+            values, direct = _direct(random, samples)
+            edges = edges_of(scored(values, score, outliers_before=False))
+            true = [pair in direct for pair in zip(edges["source"], edges["target"], strict=True)]
+            through.append(1.0 - float(np.mean(true)) if true else 0.0)
+            recall.append(sum(true) / len(direct))
+        scenario = f"{score}, 100 genes with 60 direct relations, {samples} samples"
+        rows.append(claim_of_mean(scenario, "edges that are not direct", through, 0.0, COMMAND))
+        rows.append(claim_of_mean(scenario, "direct relations found", recall, 1.0, COMMAND))
     return rows
 
 
@@ -194,51 +185,54 @@ def _direct(random: np.random.Generator, samples: int) -> tuple[Floats, set[tupl
 # --- time courses ---
 
 
-def courses(tables: int) -> list[dict[str, Any]]:
+COURSES = ((1, 100, 0.8), (4, 25, 0.8), (4, 25, 0.5), (8, 12, 0.9))
+"""Series, samples of each, and what stays of a gene from one to the next."""
+
+
+def courses(tables: int, n_series: int, length: int, phi: float) -> list[dict[str, Any]]:
     """AR(1) genes in stated series, scored with a lag of one sample: nothing, and 10 targets that
     follow their regulator one sample later."""
     rows = []
-    for n_series, length, phi in ((1, 100, 0.8), (4, 25, 0.8), (4, 25, 0.5), (8, 12, 0.9)):
-        series = [f"s{k}" for k in np.repeat(np.arange(n_series), length)]
-        for score in ("spearman", "kendall", "bicor", "mutual information"):
-            random = np.random.default_rng([n_series, length, 14])
-            hits = back = true = 0
-            shares = []
-            for _ in range(tables):
-                values = _courses(random, 40, n_series, length, phi)
-                hits += len(_lagged_edges(values, score, series)) > 0
-                values[1:20:2, 1:] = 0.8 * values[0:20:2, :-1] + 0.6 * values[1:20:2, 1:]
-                edges = _lagged_edges(values, score, series)
-                source, target = edges["source"].to_numpy(), edges["target"].to_numpy()
-                follows = (target == source + 1) & (source % 2 == 0) & (source < 20)
-                turned = (source == target + 1) & (target % 2 == 0) & (target < 20)
-                true, back = true + int(follows.sum()), back + int(turned.sum())
-                shares.append(float((~follows & ~turned).sum() / max(1, follows.size)))
-            made = f"{n_series} x {length} samples, phi {phi:g}"
-            scenario = f"{score}, lag 1, 40 independent AR(1) genes in {made}"
+    series = [f"s{k}" for k in np.repeat(np.arange(n_series), length)]
+    for score in ("spearman", "kendall", "bicor", "mutual information"):
+        random = np.random.default_rng([n_series, length, 14])
+        hits = back = true = 0
+        shares = []
+        for _ in range(tables):
+            values = _courses(random, 40, n_series, length, phi)
+            hits += len(_lagged_edges(values, score, series)) > 0
+            values[1:20:2, 1:] = 0.8 * values[0:20:2, :-1] + 0.6 * values[1:20:2, 1:]
+            edges = _lagged_edges(values, score, series)
+            source, target = edges["source"].to_numpy(), edges["target"].to_numpy()
+            follows = (target == source + 1) & (source % 2 == 0) & (source < 20)
+            turned = (source == target + 1) & (target % 2 == 0) & (target < 20)
+            true, back = true + int(follows.sum()), back + int(turned.sum())
+            shares.append(float((~follows & ~turned).sum() / max(1, follows.size)))
+        made = f"{n_series} x {length} samples, phi {phi:g}"
+        scenario = f"{score}, lag 1, 40 independent AR(1) genes in {made}"
+        rows.append(
+            claim(
+                scenario,
+                "tables with an edge, fdr 0.05",
+                hits / tables,
+                of_share(hits, tables),
+                nominal=LEVEL,
+                bar=f"at most {FALSE:g}",
+                passed=of_share(hits, tables)[0] <= LEVEL,
+                command=COMMAND,
+            )
+        )
+        scenario = f"{score}, lag 1, 10 of 40 AR(1) genes follow another, {made}"
+        what = "share of edges between unrelated genes, mean over tables, fdr 0.05"
+        rows.append(mean_at_most(scenario, what, shares, LEVEL, FALSE, COMMAND))
+        for what, n in (("relations found", true), ("found turned round, too", back)):
+            interval = of_share(n, 10 * tables)
             rows.append(
                 claim(
-                    scenario,
-                    "tables with an edge, fdr 0.05",
-                    hits / tables,
-                    of_share(hits, tables),
-                    nominal=LEVEL,
-                    bar=f"at most {FALSE:g}",
-                    passed=of_share(hits, tables)[0] <= LEVEL,
-                    command=COMMAND,
+                    scenario, what, n / (10 * tables), interval,
+                    nominal=float(n == true), bar="none", passed=None, command=COMMAND,
                 )
-            )
-            scenario = f"{score}, lag 1, 10 of 40 AR(1) genes follow another, {made}"
-            what = "share of edges between unrelated genes, mean over tables, fdr 0.05"
-            rows.append(mean_at_most(scenario, what, shares, LEVEL, FALSE, COMMAND))
-            for what, n in (("relations found", true), ("found turned round, too", back)):
-                interval = of_share(n, 10 * tables)
-                rows.append(
-                    claim(
-                        scenario, what, n / (10 * tables), interval,
-                        nominal=float(n == true), bar="none", passed=None, command=COMMAND,
-                    )
-                )  # fmt: skip
+            )  # fmt: skip
     return rows
 
 
