@@ -80,7 +80,7 @@ def test_partial_correlations_are_those_of_the_inverse(samples, awkward, which, 
     estimator = opened(values, regulators=LISTS[which], backend=backend, transform=transform)
     regulators = LISTS[which] if len(LISTS[which]) else np.arange(GENES)
     by_rank = transform == "rank"
-    partial = estimator._partial
+    (partial,) = estimator._partials
     own = naive_standardised(values, by_rank)[regulators]
     assert partial.shrinkage == pytest.approx(naive_shrinkage(own), abs=1e-9)
     assert partial.weight == max(0.0, 1.0 - 2.0 * partial.shrinkage)
@@ -135,7 +135,7 @@ def test_scores_of_tiles_and_lists_are_the_sum_of_both_ranks(awkward, which, bac
     mi[common @ common.T < 15] = np.nan
     partial = naive_partial_correlations(values, regulators)
     expected = np.full((GENES, GENES), np.nan)
-    weight = estimator._partial.weight * (1.0 if which == "listed" else 0.5)
+    weight = estimator._partials[0].weight * (1.0 if which == "listed" else 0.5)
     known = mi[regulators], partial, weight
     expected[regulators] = naive_combined(*known, better=which == "all")
     if which == "listed":
@@ -172,32 +172,46 @@ def test_scores_of_tiles_and_lists_are_the_sum_of_both_ranks(awkward, which, bac
 
 
 @both_backends
+@pytest.mark.parametrize("which", ["listed", "all"])
 @pytest.mark.parametrize("transform", ["none", "rank"])
 @pytest.mark.parametrize("awkward", [False, True])
-def test_components_of_samples_are_given_in_place_of_other_genes(awkward, transform, backend):
+def test_components_of_samples_are_given_in_place_of_mutual_information(
+    awkward, transform, which, backend
+):
     values, random = table(60, awkward), np.random.default_rng(5)
     # Where not awkward, the component is one gene, of which nothing is left.
     loadings = random.normal(size=(GENES, 2)) if awkward else np.eye(GENES)[:, [13]]
-    estimator = opened(values, backend=backend, transform=transform)
+    estimator = opened(values, regulators=LISTS[which], backend=backend, transform=transform)
     estimator.state["shared_loadings"] = loadings
-    expected = naive_given_components(values, loadings, transform == "rank")
-    off = ~np.eye(GENES, dtype=bool)
-    partial, genes = estimator._partial, np.arange(GENES)
+    by_rank, genes = transform == "rank", np.arange(GENES)
+    regulators = LISTS[which] if which == "listed" else genes
+    beside = naive_given_components(values, loadings, by_rank)[regulators]
+    off = regulators[:, None] != genes
+    partial, *others = estimator._partials
     assert partial.weight == 1.0
-    found = estimator.device.to_host(partial.between(genes, genes))
-    np.testing.assert_allclose(found[off], expected[off], atol=1e-6)
+    found = estimator.device.to_host(partial.between(regulators, genes))
+    np.testing.assert_allclose(found[off], beside[off], atol=1e-6)
     row, column = np.nonzero(off)
-    np.testing.assert_allclose(partial.of_pairs(row, column), expected[off], atol=1e-6)
+    listed = partial.of_pairs(regulators[row], column)
+    np.testing.assert_allclose(listed, beside[off], atol=1e-6)
     common = (~np.isnan(values)).astype(int)
-    expected[common @ common.T < 15] = np.nan
-    ranked = naive_combined(expected, expected, 0.0, better=True)
+    beside[(common @ common.T < 15)[regulators]] = np.nan
+    expected = np.full((GENES, GENES), np.nan)
+    if which == "listed":
+        given_others = naive_partial_correlations(values, regulators, by_rank)
+        expected[regulators] = naive_combined(beside, given_others, others[0].weight)
+        expected[:, regulators] -= np.log(2)
+    else:
+        assert not others
+        expected = naive_combined(beside, beside, 0.0, better=True)
     if awkward:  # constant
-        ranked[:, [9, 20]] *= 0.0
-        ranked[[9, 20]] *= 0.0
+        expected[:, [9, 20]] *= 0.0
+        expected[[9, 20]] *= 0.0
+    expected = np.fmax(expected, expected.T)
     chosen = replace(Selection(top=10**6), scan=scanned(estimator))
     for tile in estimator.space(estimator.state).tiles(EDGE):
         rows, _ = estimator.score_tile(tile, chosen)
-        np.testing.assert_allclose(rows[RANK_SCORE], ranked[rows["i"], rows["j"]], atol=1e-4)
+        np.testing.assert_allclose(rows[RANK_SCORE], expected[rows["i"], rows["j"]], atol=1e-4)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -258,7 +272,7 @@ def test_surprise_goes_on_beyond_the_sample():
 
 def test_one_regulator_is_ranked_by_mutual_information_alone():
     estimator = opened(table(), regulators=REGULATORS[:1])
-    assert estimator._partial.weight == 0.0
+    assert estimator._partials[0].weight == 0.0
     scan = scanned(estimator)
-    assert not scan["partial_sum"].any()
+    assert not scan["regulators_sum"].any()
     assert scan["target_count"].sum() == GENES - 1

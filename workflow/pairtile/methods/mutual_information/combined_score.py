@@ -11,10 +11,10 @@ nothing tells which: ln 2 is taken off, the logarithm of a prior of one half.
 
 Where no regulators are listed, both terms are those of the better direction of the pair, and the
 weight is half of that: given all other genes, more is taken from a pair than its regulators explain
-(of 0, 1/4, 1/2, 3/4 and 1, none is behind the best of both terms by more on simulated tables;
-docs/quality.md). Where samples share components that genes do not make, mutual information ranks
-what follows them alike first. Then the score is -ln(1 - rank_2) alone, of what goes together given
-these components (``partial_correlation.py``).
+(of 0, 1/4, 1/2, 3/4 and 1, all others are further behind the best of both terms on simulated
+tables; docs/quality.md). Where samples share components that genes do not make, mutual information
+ranks what follows them alike first. Then rank_1 is that of what goes together given these
+components (``partial_correlation.py``), and without a list there is no second term.
 
 Ranks are those among the pairs of some regulators and some targets, drawn once for all: up to
 ``MAX_SAMPLED`` pairs, all of a small table. The first pass brings their values. So they are the
@@ -23,7 +23,7 @@ same for any number of chunks, and no pass over all pairs sorts anything.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import NamedTuple
 
@@ -97,21 +97,22 @@ class Sampled(NamedTuple):
 
 def combined_sums(
     tile: ScoredTile,
-    partial: PartialCorrelation,
+    partials: Sequence[PartialCorrelation],
     is_regulator: NDArray[np.bool_] | None,
     sampled: Sampled,
     device: Device,
 ) -> Summaries:
     """What a tile adds to the first pass: for each target, sum and sum of squares of its partial
     correlations (the numbers are those of ``moment_sums``); and the sampled pairs, mutual
-    information and partial correlation, both in fixed point and one more, 0 where there is none.
+    information and partial correlations, in fixed point and one more, 0 where there is none.
     """
     xp, to_host = device.xp, device.to_host
-    genes = partial.place.size
-    names = ("partial_sum", "partial_squares")
-    found: dict[str, NDArray[np.int64]] = {name: np.zeros(genes, dtype=np.int64) for name in names}
     none: NDArray[np.int64] = np.zeros((sampled.sources.size, sampled.targets.size), dtype=np.int64)
-    found |= {"sampled_mi": none, "sampled_partial": none.copy()}
+    found = {"sampled_mi": none}
+    for partial in partials:
+        found[f"sampled_{partial.beside}"] = none.copy()
+        for kind in ("sum", "squares"):
+            found[f"{partial.beside}_{kind}"] = np.zeros(partial.place.size, dtype=np.int64)
     scored = xp.ones(tile.bits.shape, dtype=bool) if tile.scored is None else tile.scored
 
     def add(
@@ -122,19 +123,19 @@ def combined_sums(
     ) -> None:
         if not sources.size:
             return
-        known = xp.zeros(which.shape)
-        if partial.weight > 0.0:
-            known = xp.where(which, partial.between(sources, targets), 0.0)
-            for name, values in zip(names, (known, known * known), strict=True):
+        kept = {"mi": bits}
+        for partial in partials:
+            known = kept[partial.beside] = xp.where(which, partial.between(sources, targets), 0.0)
+            for kind, values in (("sum", known), ("squares", known * known)):
                 sums = xp.rint(values * FIXED_POINT_ONE).astype(xp.int64).sum(axis=0)
-                found[name][targets] += to_host(sums)
+                found[f"{partial.beside}_{kind}"][targets] += to_host(sums)
         rows, at_row = _places(sources, sampled.sources)
         columns, at_column = _places(targets, sampled.targets)
         cells = xp.asarray(rows)[:, None], xp.asarray(columns)[None, :]
-        for name, values in (("sampled_mi", bits), ("sampled_partial", known)):
+        for name, values in kept.items():
             fixed = xp.rint(values[cells].astype(xp.float64) * FIXED_POINT_ONE) + 1.0
             fixed = xp.where(which[cells], fixed, 0.0).astype(xp.int64)
-            found[name][np.ix_(at_row, at_column)] += to_host(fixed)
+            found[f"sampled_{name}"][np.ix_(at_row, at_column)] += to_host(fixed)
 
     add(tile.rows, tile.columns, tile.bits, scored)
     back = np.arange(tile.columns.size)
@@ -153,80 +154,97 @@ def _places(
     return here, there
 
 
+class _Term(NamedTuple):
+    """-ln(1 - rank) of partial correlations, and its weight.
+
+    mean, sd : float64 (genes,), of those of each target; an infinite sd where they do not vary.
+    """
+
+    partial: PartialCorrelation
+    weight: float
+    mean: NDArray[np.float64]
+    sd: NDArray[np.float64]
+    scale: RankScale
+
+    def of(
+        self, sources: NDArray[np.integer], targets: NDArray[np.integer], xp: ModuleType, tile: bool
+    ) -> DeviceArray:
+        """Of all sources with all targets (``tile``), or of a list of pairs."""
+        scaled = self._scaled(sources, targets, xp, tile)
+        if not self.partial.is_listed:
+            scaled = xp.maximum(scaled, self._scaled(targets, sources, xp, tile).T)
+        return self.weight * self.scale.at(scaled, xp)
+
+    def _scaled(
+        self, sources: NDArray[np.integer], targets: NDArray[np.integer], xp: ModuleType, tile: bool
+    ) -> DeviceArray:
+        found = (self.partial.between if tile else self.partial.of_pairs)(sources, targets)
+        return (found - xp.asarray(self.mean[targets])) / xp.asarray(self.sd[targets])
+
+
 class CombinedScore:
     """The score, from the state and the sums of the first pass."""
 
     def __init__(
-        self, partial: PartialCorrelation, scan: Mapping[str, NDArray[np.int64]], sampled: Sampled
+        self,
+        partials: Sequence[PartialCorrelation],
+        scan: Mapping[str, NDArray[np.int64]],
+        sampled: Sampled,
     ) -> None:
-        self._partial = partial
-        mean, sd = mean_sd({**scan, "partial_count": scan["target_count"]}, "partial")
-        self._mean, self._sd = mean, np.where(sd > 0.0, sd, np.inf)
-        known = scan["sampled_mi"] > 0
-        mi, beside = (
-            (scan[name] - 1) / FIXED_POINT_ONE for name in ("sampled_mi", "sampled_partial")
-        )
-        given = partial.components is not None  # then mutual information has no say
-        self._weights = (
-            float(not given),
-            partial.weight * (1.0 if partial.is_listed or given else 0.5),
-        )
+        first, targets, known = partials[0], sampled.targets, scan["sampled_mi"] > 0
+        self._is_listed = first.is_listed
+        # Given components, mutual information has no say.
+        self._weight_of_z = float(first.components is None)
+
+        def scale_of(name: str, mean: NDArray[np.float64], sd: NDArray[np.float64]) -> RankScale:
+            values = (scan[f"sampled_{name}"] - 1) / FIXED_POINT_ONE
+            return RankScale.of_numbers(((values - mean[targets]) / sd[targets])[known])
+
         mean, sd = mean_sd(scan, "target")
         self._varies = sd > 0.0  # a constant gene has nothing to do with any other
+        self._of_z = scale_of("mi", mean, np.where(sd > 0.0, sd, np.inf))
         self._prior = np.zeros(mean.size)
-        if partial.is_listed:
-            self._prior[partial.place >= 0] = np.log(0.5)
-        targets = sampled.targets
-        z = (mi - mean[targets]) / np.where(sd > 0.0, sd, np.inf)[targets]
-        self._of_z = RankScale.of_numbers(z[known])
-        z = (beside - self._mean[targets]) / self._sd[targets]
-        self._of_partial = RankScale.of_numbers(z[known])
+        if self._is_listed:
+            self._prior[first.place >= 0] = np.log(0.5)
+        self._terms = []
+        for partial in partials:
+            name, half = partial.beside, partial.beside == "regulators" and not self._is_listed
+            mean, sd = mean_sd({**scan, f"{name}_count": scan["target_count"]}, name)
+            sd = np.where(sd > 0.0, sd, np.inf)
+            weight = 0.5 * partial.weight if half else partial.weight
+            self._terms.append(_Term(partial, weight, mean, sd, scale_of(name, mean, sd)))
 
     def of(self, pair: SourceTarget) -> DeviceArray:
         """Of each source with its target."""
         z, xp = pair.z_target, pair.xp
-        if not self._partial.is_listed:
+        if not self._is_listed:
             z = xp.maximum(z, pair.z_source)
         source, target = (np.asarray(genes, np.int64) for genes in (pair.source, pair.target))
         if source.ndim == 1:
             return self.of_pairs(z, source, target)
         turned = source.shape[1] > 1 or target.shape[0] > 1  # targets are the rows
-        ends = source.ravel(), target.ravel()
-        score = self._joined(z.T if turned else z, self._partial.between, *ends, xp)
+        score = self._joined(z.T if turned else z, source.ravel(), target.ravel(), xp, tile=True)
         return score.T if turned else score
 
     def of_pairs(
         self, z: NDArray[np.float64], sources: NDArray[np.integer], targets: NDArray[np.integer]
     ) -> NDArray[np.float64]:
         """Of a list of pairs, on the host, from ``target_z`` of each."""
-        return np.asarray(self._joined(z, self._partial.of_pairs, sources, targets, np))
+        return np.asarray(self._joined(z, sources, targets, np, tile=False))
 
     def _joined(
         self,
         z: DeviceArray,
-        partial: Callable[..., DeviceArray],
         sources: NDArray[np.integer],
         targets: NDArray[np.integer],
         xp: ModuleType,
+        *,
+        tile: bool,
     ) -> DeviceArray:
-        weight_of_z, weight = self._weights
-        score = weight_of_z * self._of_z.at(z, xp)  # NaN stays
+        score = self._weight_of_z * self._of_z.at(z, xp)  # NaN stays
         score += xp.asarray(self._prior[targets])
-        if weight > 0.0:
-            scaled = self._scaled(partial, sources, targets, xp)
-            if not self._partial.is_listed:
-                scaled = xp.maximum(scaled, self._scaled(partial, targets, sources, xp).T)
-            score += weight * self._of_partial.at(scaled, xp)
+        for term in self._terms:
+            score += term.of(sources, targets, xp, tile)
         varies = self._varies[sources]
-        score *= xp.asarray(varies[:, None] if score.ndim == 2 else varies)
+        score *= xp.asarray(varies[:, None] if tile else varies)
         return score * xp.asarray(self._varies[targets])
-
-    def _scaled(
-        self,
-        partial: Callable[..., DeviceArray],
-        sources: NDArray[np.integer],
-        targets: NDArray[np.integer],
-        xp: ModuleType,
-    ) -> DeviceArray:
-        mean, sd = xp.asarray(self._mean[targets]), xp.asarray(self._sd[targets])
-        return (partial(sources, targets) - mean) / sd

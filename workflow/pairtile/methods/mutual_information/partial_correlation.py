@@ -16,12 +16,12 @@ the variance that is left. Where t is a regulator, it is -Omega_rt / sqrt(Omega_
 Omega_rt = -b / lambda. So both parts are one matrix product for each tile of pairs, whatever the
 numbers of regulators and samples; what is inverted is the smaller of p x p and n x n.
 
-Where samples share components that genes do not make (``HiddenFactors.made_by``), and no
-regulators are listed, these are given in place of all other regulators: from genes at ``MAX_GENES``
-places, scores of the components by least squares on their loadings; x is what these leave of a gene
-(standardised), and of its square what is not linear in x. R^2 = (x_r x_t / n)^2 + (square_r x_t /
-n)^2 is the share of t that a parabola in r explains, -log2(1 - R^2) / 2 the mutual information of
-normal variables that go together as closely.
+Where samples share components that genes do not make (``HiddenFactors.made_by``), these are given
+in place of all other regulators, too: from genes at ``MAX_GENES`` places, scores of the components
+by least squares on their loadings; x is what these leave of a gene (standardised), and of its
+square what is not linear in x. R^2 = (x_r x_t / n)^2 + (square_r x_t / n)^2 is the share of t that
+a parabola in r explains, -log2(1 - R^2) / 2 the mutual information of normal variables that go
+together as closely.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from collections.abc import Callable
 from functools import cached_property
 from importlib import import_module
 from types import ModuleType
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,13 +66,20 @@ class PartialCorrelation:
     """Partial correlations of genes with regulators, from the state of an analysis.
 
     weight : max(0, 1 - 2 shrinkage), what the score trusts them; where it is 0 nothing is made, and
-    nothing can be asked. place : int64 (genes,), of a regulator its filter; -1 of others.
+    all are 0. place : int64 (genes,), of a regulator its filter; -1 of others.
     is_listed : whether there is a list of regulators; else every gene is one. components : float64
     (samples, factors), orthonormal, or None: what is given in place of the other regulators.
     """
 
-    def __init__(self, state: SplineArrays, top: float, device: Device) -> None:
-        """top : upper end of the scaled values."""
+    def __init__(
+        self,
+        state: SplineArrays,
+        top: float,
+        device: Device,
+        beside: Literal["regulators", "components"] = "regulators",
+    ) -> None:
+        """top : upper end of the scaled values. beside : what is given."""
+        self.beside = beside
         self._z, self._top, self._device = state.get("z_some", state["z"]), top, device
         self._by_rank = bool(state["by_rank"])
         genes = len(self._z)
@@ -83,7 +90,7 @@ class PartialCorrelation:
         self.place = np.full(genes, -1)
         self.place[regulators] = np.arange(regulators.size)
         self.components: DeviceArray | None = None
-        if "shared_loadings" in state:
+        if beside == "components":
             fit = device.xp.linalg.pinv(device.xp.asarray(state["shared_loadings"]))
             scores = fit @ self._values(evenly_spaced(genes, MAX_GENES))
             self.components = device.xp.linalg.qr(scores.T)[0]
@@ -93,6 +100,15 @@ class PartialCorrelation:
         self._parts: tuple[_Part, ...] = ()
         if self.weight > 0.0:
             self._parts = self._fitted(values, regulators)
+
+    @classmethod
+    def all_of(cls, state: SplineArrays, top: float, device: Device) -> list[PartialCorrelation]:
+        """What is ranked: beside other regulators; and first beside components, where samples share
+        some, which are alone where all genes are regulators."""
+        if "shared_loadings" not in state:
+            return [cls(state, top, device)]
+        found = [cls(state, top, device, "components")]
+        return [*found, cls(state, top, device)] if state["regulators"].size else found
 
     def between(self, sources: NDArray[np.integer], targets: NDArray[np.integer]) -> DeviceArray:
         """Of each regulator with each target, 0 to 1: float64 (sources, targets) on the device.

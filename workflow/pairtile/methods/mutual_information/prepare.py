@@ -204,7 +204,7 @@ def state_of_values(
     dependence, measured = measured_samples(z, design)
     if any(measured.get("courses_found", ())):
         dependence = replace(dependence, factors=0)  # that course is what most genes share
-    if regulators.size or any(measured.get("courses_found", ())):
+    if columns is not None or any(measured.get("courses_found", ())):
         measured.pop("shared_loadings", None)
     state: SplineArrays = {
         "z": z,

@@ -472,12 +472,12 @@ class MutualInformation(
         if not self.config.ranked_by.sums_partial_correlations:
             return sums
         return sums | combined_sums(
-            scored, self._partial, self.is_regulator, self._sampled, self.device
+            scored, self._partials, self.is_regulator, self._sampled, self.device
         )
 
     @cached_property
-    def _partial(self) -> PartialCorrelation:
-        return PartialCorrelation(self.state, float(self.settings.intervals), self.device)
+    def _partials(self) -> list[PartialCorrelation]:
+        return PartialCorrelation.all_of(self.state, float(self.settings.intervals), self.device)
 
     @property
     def _sampled(self) -> Sampled:
@@ -488,7 +488,7 @@ class MutualInformation(
     def combined(self, scan: Arrays) -> CombinedScore:
         """The score from the sums of the first pass; made once."""
         if self._opened_scan is None or self._opened_scan[0] is not scan:
-            self._opened_scan = scan, CombinedScore(self._partial, scan, self._sampled)
+            self._opened_scan = scan, CombinedScore(self._partials, scan, self._sampled)
         return self._opened_scan[1]
 
     def pair_scores(self, scan: Arrays | None) -> PairScores:
