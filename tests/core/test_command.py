@@ -107,7 +107,6 @@ def test_check_shows_the_plan_and_leaves_nothing(check: Check, tmp_path: Path) -
         "genes kept: 60",
         "work: 1,770 pairs in 1 tile, 1 chunk, in two passes",
         "score: combined (auto).",
-        "score: auto took combined",
         "order 4, ranks (auto: ",
         "(start 3 s, report 2 s",
         "memory of a chunk",

@@ -50,7 +50,7 @@ def assert_same_edges(table: pd.DataFrame, of_all: pd.DataFrame) -> None:
 def edges(regulators: str | None, score: str) -> tuple[int, int]:
     """Pairs, and edges if all are kept: both directions where the score tells them apart."""
     if regulators is None:
-        return PAIRS, PAIRS * (2 if score in ("target_z", "combined") else 1)
+        return PAIRS, PAIRS * (2 if score == "target_z" else 1)
     both = REGULATORS * (REGULATORS - 1) // 2
     return REGULATED, REGULATED + (0 if score == "mi" else both)
 

@@ -366,12 +366,10 @@ class MutualInformationConfig(TwoTableAnalysis):
     export: ExportList = export_field()
 
     def resolve_auto(self) -> Mapping[str, object]:
-        auto = OF_TWO_TABLES if self.other_expression else OF_ONE_TABLE
-        if self.lag or self.scores:
-            auto = MUTUAL_INFORMATION
-        decided: dict[str, object] = {"score": auto.name} if self.score == "auto" else {}
+        as_it_is = self.score == "auto" and (self.lag or self.scores)
+        score = {"score": MUTUAL_INFORMATION.name} if as_it_is else {}
         # DPI compares pairs of the same samples.
-        return decided | ({"dpi": False} if self.lag else {})
+        return score | ({"dpi": False} if self.lag else {})
 
     def resolved(self) -> dict[str, object]:
         keys = super().resolved()
@@ -401,7 +399,8 @@ class MutualInformationConfig(TwoTableAnalysis):
     @property
     def ranked_by(self) -> Score:
         """What ranks the pairs."""
-        return SCORES[self.score]
+        auto = OF_TWO_TABLES if self.other_expression else OF_ONE_TABLE
+        return auto if self.score == "auto" else SCORES[self.score]
 
     @property
     def directed(self) -> bool:

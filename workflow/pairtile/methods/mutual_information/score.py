@@ -198,7 +198,10 @@ class MutualInformation(
             zip(("bins", "order"), state["bins_order"].tolist(), strict=True),
             transform="rank" if state["by_rank"] else "none",
         )
-        decided: dict[str, object] = {"estimator": config.estimator.model_copy(update=how)}
+        decided: dict[str, object] = {
+            "estimator": config.estimator.model_copy(update=how),
+            "score": config.ranked_by.name,
+        }
         if config.keep.rule == "auto":
             fdr = {} if config.scores else {"fdr": AUTO_FDR}
             decided["keep"] = KeepGenePairs(**fdr, top_edges=EDGES_PER_GENE * len(state["z"]))
