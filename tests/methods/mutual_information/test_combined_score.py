@@ -83,7 +83,8 @@ def test_partial_correlations_are_those_of_the_inverse(samples, awkward, which, 
     (partial,) = estimator._partials
     own = naive_standardised(values, by_rank)[regulators]
     assert partial.shrinkage == pytest.approx(naive_shrinkage(own), abs=1e-9)
-    assert partial.weight == max(0.0, 1.0 - 2.0 * partial.shrinkage)
+    share = 1.0 if len(LISTS[which]) else 0.5
+    assert partial.weight == share * max(0.0, 1.0 - 2.0 * partial.shrinkage)
     if which == "one":
         assert partial.weight == 0.0
         return
@@ -135,8 +136,7 @@ def test_scores_of_tiles_and_lists_are_the_sum_of_both_ranks(awkward, which, bac
     mi[common @ common.T < 15] = np.nan
     partial = naive_partial_correlations(values, regulators)
     expected = np.full((GENES, GENES), np.nan)
-    weight = estimator._partials[0].weight * (1.0 if which == "listed" else 0.5)
-    known = mi[regulators], partial, weight
+    known = mi[regulators], partial, estimator._partials[0].weight
     expected[regulators] = naive_combined(*known, better=which == "all")
     if which == "listed":
         expected[:, REGULATORS] -= np.log(2)

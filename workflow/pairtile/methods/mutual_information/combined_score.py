@@ -155,13 +155,12 @@ def _places(
 
 
 class _Term(NamedTuple):
-    """-ln(1 - rank) of partial correlations, and its weight.
+    """-ln(1 - rank) of partial correlations.
 
     mean, sd : float64 (genes,), of those of each target; an infinite sd where they do not vary.
     """
 
     partial: PartialCorrelation
-    weight: float
     mean: NDArray[np.float64]
     sd: NDArray[np.float64]
     scale: RankScale
@@ -173,7 +172,7 @@ class _Term(NamedTuple):
         scaled = self._scaled(sources, targets, xp, tile)
         if not self.partial.is_listed:
             scaled = xp.maximum(scaled, self._scaled(targets, sources, xp, tile).T)
-        return self.weight * self.scale.at(scaled, xp)
+        return self.partial.weight * self.scale.at(scaled, xp)
 
     def _scaled(
         self, sources: NDArray[np.integer], targets: NDArray[np.integer], xp: ModuleType, tile: bool
@@ -208,11 +207,10 @@ class CombinedScore:
             self._prior[first.place >= 0] = np.log(0.5)
         self._terms = []
         for partial in partials:
-            name, half = partial.beside, partial.beside == "regulators" and not self._is_listed
+            name = partial.beside
             mean, sd = mean_sd({**scan, f"{name}_count": scan["target_count"]}, name)
             sd = np.where(sd > 0.0, sd, np.inf)
-            weight = 0.5 * partial.weight if half else partial.weight
-            self._terms.append(_Term(partial, weight, mean, sd, scale_of(name, mean, sd)))
+            self._terms.append(_Term(partial, mean, sd, scale_of(name, mean, sd)))
 
     def of(self, pair: SourceTarget) -> DeviceArray:
         """Of each source with its target."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
@@ -82,9 +81,6 @@ def spline_state(
     )
     messages = [*prepared.messages, *absent, *made.messages]
     state: SplineArrays = {**made.state, **quality}
-    if are_count_residuals(*parameters.values()):
-        # Noise of counting weakens partial correlations: no score gains by them (docs/quality.md).
-        state["shared_components"] = np.array(0)
     return PreparedInput(items, state, counts, messages, parameters)
 
 
@@ -202,8 +198,6 @@ def state_of_values(
         low, high = np.percentile(entropy[entropy > 0.0], [5, 95])
         messages.append(message("entropy_classes", low=low, high=high, classes=n_classes))
     dependence, measured = measured_samples(z, design)
-    if any(measured.get("courses_found", ())):
-        dependence = replace(dependence, factors=0)  # that course is what most genes share
     if columns is not None or any(measured.get("courses_found", ())):
         measured.pop("shared_loadings", None)
     state: SplineArrays = {
