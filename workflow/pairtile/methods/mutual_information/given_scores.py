@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterator
+from functools import cache
 from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import NamedTuple
@@ -118,7 +119,9 @@ def read_pairs(path: str, column: str | None, scratch: Path | None) -> GivenScor
     a pair with two scores.
     """
     rows = _rows(path)
+    plain = cache(plain_name)  # a name comes with each of its pairs
     line, header = next(rows, (0, []))
+    header = [*map(plain, header)]
     has_header = not any(map(_is_score, header[2:]))
     first = next(rows, (0, [])) if has_header else (line, header)
     if column is None:
@@ -131,20 +134,21 @@ def read_pairs(path: str, column: str | None, scratch: Path | None) -> GivenScor
     row_of: dict[str, int] = {}
     genes, scores, lines = array("i"), array("d"), array("q")
     for line, row in chain([first] if first[1] else [], rows):
-        if len(row) != len(first[1]) or not (row[0] and row[1]):
+        ends = [plain(name) for name in row[:2]]
+        if len(row) != len(first[1]) or not all(ends):
             expected = f"{len(first[1])}, the first two of them names"
             raise InputError.at(path, f"line {line}", f"the fields {join_first(row)}", expected)
-        text = row[fields[0]]
+        text = row[fields[0]].strip()
         score = (math.nan if text in MISSING else float(text)) if _is_score(text) else -1.0
         if score < 0.0 or score > MAX_BITS:
             raise InputError.at(path, f"line {line}", repr(text), _BITS)
-        genes.extend(row_of.setdefault(name, len(row_of)) for name in row[:2])
+        genes.extend([row_of.setdefault(name, len(row_of)) for name in ends])
         scores.append(score)
         lines.append(line)
-    names, ends = list(row_of), np.sort(np.reshape(genes, (-1, 2)), axis=1)
-    order = np.lexsort(ends.T)  # stable: the lines of a pair stay in order
-    order = order[ends[order, 0] != ends[order, 1]]
-    low, high = ends[order].T
+    names, pairs = list(row_of), np.sort(np.reshape(genes, (-1, 2)), axis=1)
+    order = np.lexsort(pairs.T)  # stable: the lines of a pair stay in order
+    order = order[pairs[order, 0] != pairs[order, 1]]
+    low, high = pairs[order].T
     bits = np.asarray(scores)[order]
     again = (np.diff(low) == 0) & (np.diff(high) == 0)
     alike = np.isclose(bits[1:], bits[:-1], rtol=1e-6, atol=0.0, equal_nan=True)
@@ -177,8 +181,8 @@ def _rows(path: str) -> Iterator[Row]:
     with open_rows(path, find_delimiter(path)) as rows:
         for line, fields in rows:
             if any(map(str.strip, fields)) and not fields[0].startswith("#"):
-                yield line, [plain_name(field) for field in fields]
+                yield line, fields
 
 
 def _is_score(text: str) -> bool:
-    return text in MISSING or is_number(text)
+    return text.strip() in MISSING or is_number(text)
