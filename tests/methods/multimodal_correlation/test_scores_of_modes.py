@@ -27,7 +27,7 @@ def awkward_table():
     skewed = np.exp(random.normal(size=75)) + halves
     more = np.stack([halves, halves + random.normal(size=75), np.round(halves + floor), skewed])
     more = np.concatenate([more, more[1:2] * 1e-200, values[:1] * 1e150, values[:1] + 1e6])
-    return np.concatenate([values, more])
+    return np.concatenate([values, np.round(values), more])
 
 
 def found_modes(values, kind, backend="cpu", genes=None, **changes):
