@@ -19,6 +19,7 @@ from pydantic import ValidationError
 DEFAULTS: dict[str, Any] = EXPRESSION_DEFAULTS | {
     "method": "mutual_information",
     "scores": None,
+    "score_column": None,
     "other_expression": None,
     "other_preprocess": None,
     "mirna_targets": None,

@@ -225,8 +225,6 @@ compatibility: [{compatibility: KINC}, {compatibility: true}]
 estimator.clustering: [{estimator: {clustering: kmeans}}, {estimator: {clustering: null}}]
 estimator.correlation:
   - {estimator: {correlation: kendal}}
-  - {estimator: {correlation: kendall}}
-  - {estimator: {correlation: bicor, clustering: gmm}}
   - {estimator: {correlation: partial}}
 lag:
   - {lag: -1}

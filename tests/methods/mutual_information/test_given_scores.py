@@ -1,4 +1,4 @@
-"""A given matrix of scores goes through the network steps as computed ones do."""
+"""Given scores, a matrix or a list of pairs, go through the network steps as computed ones do."""
 
 from __future__ import annotations
 
@@ -89,6 +89,114 @@ def test_pruning_is_that_of_a_loop_over_triangles(
     assert found.summary["counts"]["pairs_scored"] == kept.size
     read = next(m for m in found.summary["messages"] if m["code"] == "scores_read")
     assert read["numbers"] == {"n": kept.size, "pairs": 435}
+
+
+def listed(matrix: pd.DataFrame) -> pd.DataFrame:
+    """The pairs of a matrix, each once, in random order and direction."""
+    random = np.random.default_rng(6)
+    ends = np.argwhere(np.triu(matrix.notna().to_numpy(), 1))
+    ends = random.permuted(random.permutation(ends), axis=1)
+    names = matrix.index.to_numpy()[ends]
+    bits = matrix.to_numpy()[ends[:, 0], ends[:, 1]]
+    return pd.DataFrame({"gene_a": names[:, 0], "gene_b": names[:, 1], "bits": bits})
+
+
+def write_list(pairs: pd.DataFrame, form: str, folder: Path) -> dict[str, str]:
+    """Keys of the scores, written in a form that programs have for them."""
+    path = folder / {"csv": "mi.csv", "packed": "mi.tsv.gz"}.get(form, "mi.txt")
+    if form == "columns":
+        marks = np.where(pairs["bits"] > 0.2, "strong", "")
+        pairs = pairs.assign(rank=range(len(pairs)), mark=marks)
+    pairs.to_csv(path, sep="," if form == "csv" else "\t", index=False)
+    return {"scores": str(path), "score_column": "bits"}
+
+
+@pytest.mark.parametrize("form", ["csv", "packed", "columns"])
+def test_a_list_of_pairs_is_the_matrix_of_its_scores(
+    data: tuple[Path, pd.DataFrame], tmp_path: Path, form: str
+) -> None:
+    folder, matrix = data
+    matrix = matrix.where(matrix > matrix.stack().quantile(0.3))
+    matrix.to_csv(tmp_path / "square.tsv", sep="\t")
+    given = write_list(listed(matrix), form, tmp_path)
+    settings: dict[str, Any] = {"score": "clr", "keep": {"score": 0.5}, "dpi": {"tolerance": 0.1}}
+    settings["regulators"] = str(folder / "regulators.txt")
+    expected = run(scores=str(tmp_path / "square.tsv"), **settings)
+    found = run(**given, **settings)
+    assert len(found.network) > 20
+    columns = ["source", "target", "mi_bits", "clr"]
+    pd.testing.assert_frame_equal(
+        found.network[columns].sort_values(columns[:2], ignore_index=True),
+        expected.network[columns].sort_values(columns[:2], ignore_index=True),
+        rtol=1e-12,
+    )
+    said = {m["code"]: m["numbers"] for m in found.summary["messages"]}
+    n = int(matrix.notna().to_numpy().sum()) // 2
+    assert said["scores_read"] == {"n": n, "pairs": GENES * (GENES - 1) // 2}
+    assert said["pairs_listed"] == {"lines": n, "itself": 0, "again": 0}
+
+
+def test_what_a_list_does_not_score_is_counted(tmp_path: Path) -> None:
+    path = tmp_path / "mi.tsv"
+    rows = [
+        "# of a program",
+        "x y mi",
+        "a b .5",
+        "",
+        "b b 9",
+        "b a 0.500",
+        "c a NA",
+        "d c .25",
+        "a a 1",
+    ]
+    path.write_text("\n".join(rows).replace(" ", "\t"))
+    found = run(scores=str(path), score_column="mi", keep="all", dpi=False)
+    edges = found.network[["source", "target", "mi_bits"]].to_numpy().tolist()
+    assert edges == [["a", "b", 0.5], ["c", "d", 0.25]]
+    said = {m["code"]: m["numbers"] for m in found.summary["messages"]}
+    assert said["scores_read"] == {"n": 2, "pairs": 6}
+    assert said["pairs_listed"] == {"lines": 6, "itself": 2, "again": 1}
+
+
+@pytest.mark.parametrize(
+    ("rows", "place"),
+    [
+        (["a b .5", "b c .2", "c d .1", "c b .3"], "line 5: found .3 of 'c' and 'b', 0.2 in"),
+        (["a b .5", "b a NA"], "line 3: found NA of 'b' and 'a', 0.5 in"),
+        (["a b .5", "a c"], "line 3: found the fields a, c"),
+        (["a b .5", "b c .1", "b  .2"], "line 4: found the fields b, , .2"),
+        (["a b .5", "a c -0.1"], "line 3: found '-0.1'"),
+        (["a b .5", "a c inf"], "line 3: found 'inf'"),
+        (["a b .5", "a c 16.5"], "line 3: found '16.5'"),
+        (["a b .5", "a c high"], "line 3: found 'high'"),
+        (["a a .5", "b b .5"], "no pair of two genes"),
+        ([], "no pair of two genes"),
+    ],
+)
+def test_a_list_that_does_not_score_its_pairs_is_refused(
+    tmp_path: Path, rows: list[str], place: str
+) -> None:
+    path = tmp_path / "mi.tsv"
+    path.write_text("\n".join(["x y mi", *rows]).replace(" ", "\t"))
+    with pytest.raises(InputError) as raised:
+        run(scores=str(path), score_column="mi")
+    assert str(path) in str(raised.value)
+    assert place in str(raised.value)
+
+
+@pytest.mark.parametrize("text", ["a\tb\t.5\n", "x\ty\tbits\na\tb\t.5\n", "mi\ty\tbits\n", ""])
+def test_a_list_without_the_column_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "mi.tsv").write_text(text)
+    with pytest.raises(InputError, match=r"mi\.tsv(: line 1: found the columns .*'mi'|.*empty)"):
+        run(scores=str(tmp_path / "mi.tsv"), score_column="mi")
+
+
+def test_regulators_that_the_list_does_not_name_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "mi.tsv").write_text("x\ty\tmi\na\tb\t.5\n")
+    (tmp_path / "regulators.txt").write_text("q\n")
+    given = {"scores": str(tmp_path / "mi.tsv"), "score_column": "mi"}
+    with pytest.raises(InputError, match=r"regulators\.txt: found none of its 1 names"):
+        run(**given, regulators=str(tmp_path / "regulators.txt"))
 
 
 def test_nothing_is_said_of_what_did_not_happen(
@@ -187,6 +295,11 @@ def test_keys_that_mean_nothing_of_given_scores_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match=f"^{key}: found .*; expected .*beside scores"):
         run(scores="mi.tsv", **settings)
+
+
+def test_a_column_of_scores_needs_scores() -> None:
+    with pytest.raises(ValueError, match=r"^score_column: .*scores beside it"):
+        run(expression="e.tsv", score_column="mi_bits")
 
 
 def test_an_analysis_needs_expression_or_scores() -> None:

@@ -116,11 +116,10 @@ def multimodal_correlation(
         `gmm`: a Gaussian mixture for each pair, one correlation for each of its modes. `none`: one
         correlation of all samples, as other co-expression tools do; many times faster.
     correlation : spearman, pearson, bicor, kendall or partial
-        `spearman`: of ranks within the mode. `pearson`: of the values. The others need `clustering:
-        none` and take no outliers away. `bicor`: the biweight midcorrelation. `kendall`: tau-b,
-        about two thirds as large as Spearman's. `partial`: what is left of Pearson's given all
-        other genes, shrunken towards 0; set `min_correlation` to 0.1 or less. Missing values then
-        count as the gene's mean.
+        `spearman`: of ranks within the mode. `pearson`: of the values. `bicor`: the biweight
+        midcorrelation. `kendall`: tau-b, about two thirds as large as Spearman's. `partial`, with
+        `clustering: none`: what is left of Pearson's given all other genes, shrunken towards 0; set
+        `min_correlation` to 0.1 or less. Missing values then count as the gene's mean.
     min_clusters : an integer between 1 and 5
         Least number of modes to try. 2 and more split every pair.
     max_clusters : an integer between 1 and 5
@@ -142,7 +141,8 @@ def multimodal_correlation(
         Leave out samples in which either gene is above this. None: no limit.
     outliers_before : True or False
         Leave out a pair's outliers before it is split: values of either gene more than 1.5
-        interquartile ranges beyond its quartiles. Only of `spearman` and `pearson`.
+        interquartile ranges beyond its quartiles. With `clustering: none` only of `spearman` and
+        `pearson`.
     outliers_after : True or False
         Leave out outliers of each mode by the same rule, where the pair has more than one.
     restarts : an integer between 1 and 100

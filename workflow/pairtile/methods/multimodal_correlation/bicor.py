@@ -16,7 +16,10 @@ from __future__ import annotations
 from types import ModuleType
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pairtile.arrays import Float64Array
+from pairtile.methods.multimodal_correlation.p_values import correlation_p_value
 from pairtile.statistics.shrinkage import DeviceArray
 
 
@@ -45,9 +48,34 @@ def bicor_of_pairs(x: DeviceArray, y: DeviceArray, xp: ModuleType) -> DeviceArra
     constant among these. x, y : float64 (pairs, samples), NaN where missing."""
     missing = (x != x) | (y != y)
     rows = [bicor_rows(xp.where(missing, np.nan, values), xp) for values in (x, y)]
+    return _products(rows, xp)
+
+
+def _products(rows: list[DeviceArray], xp: ModuleType) -> DeviceArray:
     constant = ~(rows[0].any(axis=1) & rows[1].any(axis=1))
     r = (rows[0] * rows[1]).sum(axis=1)
     return xp.where(constant, np.nan, xp.clip(r, -1.0, 1.0))
+
+
+def bicor_with_p_values(x: Float64Array, y: Float64Array) -> tuple[Float64Array, Float64Array]:
+    """Of each pair the correlation, NaN where a gene is constant, and its p-value with the means of
+    both rows: float64 (pairs,). x, y : float64 (pairs, samples), NaN where missing in either."""
+    rows = []
+    for values in (x, y):
+        # By a power of two to about 1: squares of what is left must neither vanish nor overflow.
+        exponent = np.frexp(np.nanmax(np.abs(values), axis=1, keepdims=True))[1]
+        rows.append(bicor_rows(np.ldexp(values, -exponent), np))
+    r, n = _products(rows, np), (x == x).sum(axis=1)
+    return r, bicor_p_values(r, n, *(each.sum(axis=1) / np.sqrt(n) for each in rows))
+
+
+def bicor_p_values(
+    r: Float64Array, n_samples: NDArray[np.integer], slant_x: Float64Array, slant_y: Float64Array
+) -> Float64Array:
+    """Two-sided p-values, (pairs,), of rows with these means times the root of their samples."""
+    left = (1.0 - slant_x**2) * (1.0 - slant_y**2)
+    of_rows = np.clip((r - slant_x * slant_y) / np.sqrt(left), -1.0, 1.0)
+    return correlation_p_value(of_rows, n_samples)
 
 
 def _median(values: DeviceArray, count: DeviceArray, xp: ModuleType) -> DeviceArray:

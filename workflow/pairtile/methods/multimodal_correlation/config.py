@@ -34,9 +34,12 @@ MAX_CLUSTERS = 5
 CONDITION_TABLES = ("condition_tests.tsv", "condition_networks.tsv")
 KINC_TEXTS = ("kinc.txt", "kinc_tidy.txt", "kinc_minimal.txt")
 
-OF_MODES = ("spearman", "pearson")
-"""Correlations of the modes of a mixture, without outliers. How the others spread between unrelated
-genes depends on the genes: their p-values are compared (``standard_correlation``)."""
+PRODUCT_MOMENT = ("spearman", "pearson")
+"""Correlations, without outliers, of values or ranks. How the others spread between unrelated genes
+depends on the genes: their p-values are compared (``standard_correlation``)."""
+
+OF_MODES = (*PRODUCT_MOMENT, "bicor", "kendall")
+"""Correlations that are taken within the modes of a mixture, too."""
 
 SCORING = UsedBy("plan", "score", "network", "tables")
 """Steps that depend on how pairs are scored: all but preparation and evaluation."""
@@ -60,11 +63,11 @@ class MixtureEstimatorConfig(ConfigModel):
     correlation: Literal["spearman", "pearson", "bicor", "kendall", "partial"] = Field(
         default="spearman",
         description=(
-            "`spearman`: of ranks within the mode. `pearson`: of the values. The others need "
-            "`clustering: none` and take no outliers away. `bicor`: the biweight midcorrelation. "
-            "`kendall`: tau-b, about two thirds as large as Spearman's. `partial`: what is left "
-            "of Pearson's given all other genes, shrunken towards 0; set `min_correlation` to 0.1 "
-            "or less. Missing values then count as the gene's mean."
+            "`spearman`: of ranks within the mode. `pearson`: of the values. `bicor`: the biweight "
+            "midcorrelation. `kendall`: tau-b, about two thirds as large as Spearman's. "
+            "`partial`, with `clustering: none`: what is left of Pearson's given all other genes, "
+            "shrunken towards 0; set `min_correlation` to 0.1 or less. Missing values then count "
+            "as the gene's mean."
         ),
     )
     min_clusters: Annotated[int, Field(ge=1, le=MAX_CLUSTERS)] = Field(
@@ -113,7 +116,8 @@ class MixtureEstimatorConfig(ConfigModel):
         default=True,
         description=(
             "Leave out a pair's outliers before it is split: values of either gene more than 1.5 "
-            "interquartile ranges beyond its quartiles. Only of `spearman` and `pearson`."
+            "interquartile ranges beyond its quartiles. With `clustering: none` only of `spearman` "
+            "and `pearson`."
         ),
     )
     outliers_after: bool = Field(
@@ -132,7 +136,7 @@ class MixtureEstimatorConfig(ConfigModel):
 
     def requirements(self) -> Iterator[Rule]:
         of_all = self.correlation not in OF_MODES and self.clustering == "gmm"
-        expected = "spearman or pearson, or clustering: none beside it"
+        expected = f"{join_list(OF_MODES)}, or clustering: none beside it"
         yield Rule(of_all, "correlation", expected, OF_MODES)
         low, high = self.min_clusters, self.max_clusters
         expected = f"an integer between min_clusters ({low}) and {MAX_CLUSTERS}"

@@ -23,6 +23,7 @@ from pairtile.methods.multimodal_correlation.kernels.kendall import (
     add_both,
     add_disagreeing,
     add_signs,
+    pair_sums,
     tie_sums,
 )
 from pairtile.runtime.threads import in_threads
@@ -169,6 +170,20 @@ def sums_of_ties(codes: NDArray[np.int32], members: NDArray[np.bool_]) -> NDArra
     found = np.empty((len(codes), 3), dtype=np.int64)
     tie_sums(codes, members, found)
     return found.T.astype(np.float64)
+
+
+def kendall_with_p_values(
+    x: NDArray[np.float64], y: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """tau-b of each pair, NaN where a gene is constant, and ``kendall_p_values``: float64 (pairs,).
+    x, y : float64 (pairs, samples), NaN where missing in either."""
+    total, ties = np.empty(len(x), dtype=np.int64), np.empty((3, 2, len(x)), dtype=np.int64)
+    pair_sums(x, y, total, ties)
+    n = (x == x).sum(axis=1)
+    untied_x, untied_y = n * (n - 1) // 2 - ties[0]
+    product = untied_x.astype(np.float64) * untied_y
+    tau = np.clip(total / np.sqrt(np.where(product > 0.0, product, np.nan)), -1.0, 1.0)
+    return tau, kendall_p_values(tau, n, ties.astype(np.float64))
 
 
 def kendall_p_values(

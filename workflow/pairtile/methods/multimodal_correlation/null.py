@@ -23,9 +23,10 @@ from pairtile.engine.tiles import PairSpace
 from pairtile.gpu.device import Device
 from pairtile.methods.multimodal_correlation.arrays import ModeArrays, lagged_of
 from pairtile.methods.multimodal_correlation.config import (
-    OF_MODES,
+    PRODUCT_MOMENT,
     MultimodalCorrelationConfig,
 )
+from pairtile.methods.multimodal_correlation.mode_scores import ScoredModes
 from pairtile.methods.multimodal_correlation.p_values import standard_correlation
 from pairtile.methods.multimodal_correlation.partial_correlation import NullSpread
 from pairtile.methods.multimodal_correlation.plain_correlation import PlainCorrelation, pair_scorer
@@ -180,7 +181,7 @@ def draws_needed(n_genes: int, fdr: float) -> int:
 
 def is_standardised(config: MultimodalCorrelationConfig) -> bool:
     """Whether ``standard_correlation`` takes the place of the score where p-values are made."""
-    return config.estimator.correlation not in OF_MODES
+    return config.estimator.correlation not in PRODUCT_MOMENT
 
 
 def mode_null(
@@ -212,7 +213,7 @@ def mode_null(
         differ = genes[rows[modes.row]] != genes[columns[modes.column]]
         standard: NDArray[np.floating] = modes.correlation
         if is_standardised(config):
-            assert isinstance(scorer, PlainCorrelation)
+            assert isinstance(scorer, PlainCorrelation | ScoredModes)
             standard = standard_correlation(scorer.p_values(modes, rows, columns), modes.n_samples)
         parts.append((modes.correlation[differ], standard[differ], modes.n_samples[differ]))
         progress.advance(space.pairs_in(tile))

@@ -29,9 +29,9 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from pairtile.arrays import Float32Array, Float64Array, Int32Array, Int64Array, UInt8Array
 from pairtile.gpu.device import Device
-from pairtile.methods.multimodal_correlation.bicor import bicor_of_pairs
+from pairtile.methods.multimodal_correlation.bicor import bicor_of_pairs, bicor_p_values
 from pairtile.methods.multimodal_correlation.config import (
-    OF_MODES,
+    PRODUCT_MOMENT,
     MixtureEstimatorConfig,
     MultimodalCorrelationConfig,
 )
@@ -68,6 +68,7 @@ from pairtile.methods.multimodal_correlation.mixtures import (
     Modes,
     pair_mixtures,
 )
+from pairtile.methods.multimodal_correlation.mode_scores import ScoredModes
 from pairtile.methods.multimodal_correlation.modes import within_limits
 from pairtile.methods.multimodal_correlation.p_values import correlation_p_value
 from pairtile.methods.multimodal_correlation.partial_correlation import PartialCorrelations
@@ -107,7 +108,7 @@ class PlainCorrelation:
         self._first_target = 0 if lagged is None else self.n_genes
         if lagged is not None:
             values = np.concatenate([values[:, samples] for samples in lagged])
-        if estimator.correlation not in OF_MODES:
+        if estimator.correlation not in PRODUCT_MOMENT:
             estimator = estimator.model_copy(update={"outliers_before": False})
         self.partial = None
         if estimator.correlation == "partial":
@@ -317,8 +318,7 @@ class PlainCorrelation:
         r, n = modes.correlation.astype(np.float64), modes.n_samples
         if self.estimator.correlation == "bicor":
             slant = self.device.to_host(self._genes.slant)
-            expected, left = slant[x] * slant[y], (1.0 - slant[x] ** 2) * (1.0 - slant[y] ** 2)
-            r = np.clip((r - expected) / np.sqrt(left), -1.0, 1.0)
+            return bicor_p_values(r, n, slant[x], slant[y])
         if self.estimator.correlation != "kendall":
             return correlation_p_value(r, n)
         genes, at = np.unique(np.stack([x, y]), return_inverse=True)
@@ -354,7 +354,7 @@ def pair_scorer(
     device: Device,
     seed: int,
     lagged: Lagged | None = None,
-) -> MixturesCpu | MixturesCuda | PlainCorrelation:
+) -> MixturesCpu | MixturesCuda | ScoredModes | PlainCorrelation:
     """The estimator of ``config.estimator`` on a table; its ``tile`` gives the modes of a tile.
 
     values : float64 (genes, samples), NaN where missing. keys : uint64 (genes,), which random
@@ -362,7 +362,9 @@ def pair_scorer(
     """
     if config.estimator.clustering == "none":
         return PlainCorrelation(values, config, device, lagged=lagged)
-    return pair_mixtures(values, keys, config, device, seed)
+    if config.estimator.correlation in PRODUCT_MOMENT:
+        return pair_mixtures(values, keys, config, device, seed)
+    return ScoredModes(values, keys, config, device, seed)
 
 
 class CpuBlocks:

@@ -34,7 +34,10 @@ from pairtile.gpu.device import Device
 from pairtile.io.names import GeneNames
 from pairtile.io.regulators import FoundRegulators, find_regulators
 from pairtile.methods.multimodal_correlation.arrays import ModeArrays, lagged_of
-from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
+from pairtile.methods.multimodal_correlation.config import (
+    PRODUCT_MOMENT,
+    MultimodalCorrelationConfig,
+)
 from pairtile.methods.multimodal_correlation.mixtures import (
     FIT,
     NUMBERS,
@@ -42,6 +45,7 @@ from pairtile.methods.multimodal_correlation.mixtures import (
     MixturesCuda,
     Modes,
 )
+from pairtile.methods.multimodal_correlation.mode_scores import ScoredModes
 from pairtile.methods.multimodal_correlation.network import (
     COUNT,
     annotations_of,
@@ -161,7 +165,8 @@ class MultimodalCorrelation(ReusableTiles, Estimator[MultimodalCorrelationConfig
         ready = {"gmm": 5, "none": 2}[estimator.clustering] * values.nbytes
         modes = rows * columns * (min(2, estimator.max_clusters) if mixtures else 1)
         # How many are kept is not known beforehand: where close correlations are common, this part.
-        kept = modes * (1.0 - estimator.min_correlation)
+        all_first = mixtures and estimator.correlation not in PRODUCT_MOMENT
+        kept = modes if all_first else modes * (1.0 - estimator.min_correlation)
         masks = 2 * (values.shape[1] // 8 + 1)
         return ready + state_bytes(state) + int(MODE_COPIES * kept * (masks + MODE_BYTES))
 
@@ -184,8 +189,12 @@ class MultimodalCorrelation(ReusableTiles, Estimator[MultimodalCorrelationConfig
         components = sum(range(max(low, 2), high + 1)) or 1
         starts = 1.0 if config.compatibility == "kinc" else (1 + estimator.restarts) / 4
         cost = max(0.05, components / 14 * starts * samples / 200)
+        rate = (1e6 if backend == "cuda" else 1.5e3 * threads) / cost
+        if estimator.correlation not in PRODUCT_MOMENT:  # by the host, whatever finds the modes
+            power = 2 if estimator.correlation == "kendall" else 1
+            rate = min(rate, 4e3 * threads / (samples / 400) ** power)
         return Cost(
-            (1e6 if backend == "cuda" else 1.5e3 * threads) / cost,
+            rate,
             pairs,
             network=network,
             tile_edges=(MIXTURE_TILE_EDGE, MIXTURE_TILE_EDGE),
@@ -211,7 +220,7 @@ class MultimodalCorrelation(ReusableTiles, Estimator[MultimodalCorrelationConfig
     # --- tiles ----------------------------------------------------------------------------------
 
     @cached_property
-    def engine(self) -> MixturesCpu | MixturesCuda | PlainCorrelation:
+    def engine(self) -> MixturesCpu | MixturesCuda | ScoredModes | PlainCorrelation:
         """What finds the modes of the pairs of a tile."""
         # The seed is part of the chunks' fingerprint; draws are keyed on it and on both genes.
         values, keys = np.asarray(self.state["values"]), np.asarray(self.state["keys"])
@@ -260,9 +269,9 @@ class MultimodalCorrelation(ReusableTiles, Estimator[MultimodalCorrelationConfig
     def _p_values(
         self, modes: Modes, rows: NDArray[np.int64], columns: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        if not isinstance(self.engine, PlainCorrelation):
+        if isinstance(self.engine, MixturesCpu | MixturesCuda):
             return correlation_p_value(modes.correlation, modes.n_samples)
-        if self.engine.partial is None:
+        if isinstance(self.engine, ScoredModes) or self.engine.partial is None:
             return self.engine.p_values(modes, rows, columns)
         gene_spread = self.engine.partial.spread
         x, y = gene_spread[rows[modes.row]], gene_spread[columns[modes.column]]

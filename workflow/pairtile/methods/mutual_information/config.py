@@ -22,6 +22,7 @@ from pairtile.config.network import (
     gold_standard_field,
 )
 from pairtile.config.preprocess import TwoTableAnalysis
+from pairtile.config.samples import OptionalColumn
 from pairtile.config.values import (
     Expected,
     Exponent,
@@ -283,7 +284,8 @@ BootstrapsOrNumber = Annotated[
 _NO_BOOTSTRAPS: Any = 0  # the short form; validation makes BootstrapsConfig(number=0) of it
 
 
-BESIDE_SCORES = {"method", "scores", "regulators", "gold_standard", "score", "keep", "dpi"} | {
+BESIDE_SCORES = {
+    *("method", "scores", "score_column", "regulators", "gold_standard", "score", "keep", "dpi"),
     *("chunks", "export", "ignore_case", "ignore_versions"),
 }
 """Keys that mean something where scores are given; all others are of what they are made from."""
@@ -297,10 +299,15 @@ class MutualInformationConfig(TwoTableAnalysis):
     scores: OptionalPath = Field(
         default=None,
         description=(
-            "In place of `expression`: a square table (text, plain or `.gz`) of mutual information "
-            "in bits, for `score`, `keep` (no p-values), `dpi` and exports. Pairs without a number "
-            "have no score."
+            "In place of `expression`: mutual information in bits (text, plain or `.gz`), for "
+            "`score`, `keep` (no p-values), `dpi` and exports. A square table; or, with "
+            "`score_column`, a list of pairs. Pairs without a number, and those not listed, have "
+            "no score."
         ),
+    )
+    score_column: OptionalColumn = Field(
+        default=None,
+        description="`scores` is a list of pairs: two columns of names first, the scores in this.",
     )
     regulators: OptionalPath = Field(
         default=None,
@@ -380,6 +387,8 @@ class MutualInformationConfig(TwoTableAnalysis):
         yield Rule(not stated, "expression", "the path of a table, or scores in place of it")
         for key in self.model_fields_set - BESIDE_SCORES:
             yield Rule(self.scores, key, "nothing beside scores, which are used as they are")
+        alone = self.score_column and not self.scores
+        yield Rule(alone, "score_column", "null, or scores beside it")
         by_p = self.scores and self.keep.by_p_value
         yield Rule(
             by_p, "keep", "auto, all, {score: x} or {top_edges: n} beside scores (no p-values)"

@@ -1,9 +1,8 @@
-"""Expression, or scores that are given, made ready: the estimator's state, and its account."""
+"""Expression made ready: the estimator's state, and its account."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,20 +11,17 @@ from numpy.typing import NDArray
 
 from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.estimator import PreparedInput
-from pairtile.engine.large_table import count, row_blocks, take_columns
+from pairtile.engine.large_table import row_blocks, take_columns
 from pairtile.engine.state import release
 from pairtile.errors import InputError
 from pairtile.io.names import GeneNames
 from pairtile.io.regulators import FoundRegulators, find_regulators
-from pairtile.io.table import Kinds
-from pairtile.io.text_table import read_text_table
 from pairtile.methods.mutual_information.arrays import MAX_SAMPLES, SplineArrays
 from pairtile.methods.mutual_information.config import (
     MutualInformationConfig,
 )
 from pairtile.methods.mutual_information.null_design import entropy_classes, measured_samples
 from pairtile.preprocess.expression import prepare_expression
-from pairtile.preprocess.items import CleaningLog, items_table
 from pairtile.preprocess.sample_arrays import SampleArrays
 from pairtile.preprocess.samples import dependence_warnings, read_arranged
 from pairtile.preprocess.transitions import lagged_samples
@@ -37,9 +33,6 @@ from pairtile.splines.values import marginal_entropies, scaled, scaled_halves
 from pairtile.statistics.dependence import MAX_GENES, evenly_spaced
 
 message = messages_of(__package__)
-
-MAX_BITS = 16.0
-"""Mutual information of 65,536 samples is at most so large, and exact sums for ``clr`` hold it."""
 
 _BLOCK_VALUES = 1 << 24
 """Values that are ranked and scaled together, by all cores."""
@@ -82,53 +75,6 @@ def spline_state(
     messages = [*prepared.messages, *absent, *made.messages]
     state: SplineArrays = {**made.state, **quality}
     return PreparedInput(items, state, counts, messages, parameters)
-
-
-def state_of_scores(
-    config: MutualInformationConfig, path: str, scratch: Path | None
-) -> PreparedInput[SplineArrays]:
-    """The state of genes without samples, with their scores: of all with all, NaN where there is
-    none and of a gene with itself.
-
-    Raises InputError as ``read_text_table`` and ``find_regulators``; for names of columns that are
-    not those of the rows; for a score that is not the same on both sides of the diagonal or not
-    between 0 and ``MAX_BITS``.
-    """
-    table = read_text_table(path, Kinds("row", "column"), scratch)
-    names, scores, n = table.rows, table.values, len(table.rows)
-    assert isinstance(scores, np.ndarray)  # text is never sparse
-    if names != table.columns:
-        row, column = next(ends for ends in zip_longest(names, table.columns) if len({*ends}) > 1)
-        found = f"the row {row!r} where the columns have {column!r}"
-        raise InputError.at(path, "", found, "the same genes in rows and columns, in one order")
-    np.fill_diagonal(scores, np.nan)
-    for rows in row_blocks(scores.shape):
-        here, mirrored = scores[rows], scores[:, rows].T
-        wrong = ~np.isclose(here, mirrored, rtol=1e-6, atol=0.0, equal_nan=True)
-        wrong |= (here < 0.0) | (here > MAX_BITS)
-        if wrong.any():
-            row, column = np.argwhere(wrong)[0]
-            place = f"row {names[rows.start + row]!r}, column {names[column]!r}"
-            found = f"{here[row, column]:g}, and {mirrored[row, column]:g} beyond the diagonal"
-            expected = f"mutual information in bits, 0 to {MAX_BITS:g}, the same twice"
-            raise InputError.at(path, place, found, expected)
-    items = items_table(names, CleaningLog(n))
-    genes = GeneNames.of_items(items, config.ignore_case, config.ignore_versions)
-    regulators, counts, absent = find_regulators(config.regulators, genes)
-    items.loc[regulators, "is_regulator"] = True
-    state: SplineArrays = {
-        "z": np.empty((n, 0)),
-        "entropy_bits": np.zeros(n),
-        "regulators": regulators,
-        "bins_order": np.ones(2, dtype=np.int64),
-        "by_rank": np.array(False),
-        "shared_components": np.array(0),
-        "scores": scores,
-        "top_score": np.fmax.reduce(scores, axis=None),
-    }
-    known, pairs = count(np.isfinite, scores) // 2, n * (n - 1) // 2
-    messages = [*table.notes, message("scores_read", n=known, pairs=pairs), *absent]
-    return PreparedInput(items, state, counts, messages)
 
 
 def counts_by_rank(

@@ -53,6 +53,7 @@ from pairtile.methods.mutual_information.config import (
     MutualInformationConfig,
 )
 from pairtile.methods.mutual_information.context_scores import mean_sd
+from pairtile.methods.mutual_information.given_scores import state_of_scores
 from pairtile.methods.mutual_information.keep import KeepGenePairs
 from pairtile.methods.mutual_information.kernels.permuted_rows import Resampling
 from pairtile.methods.mutual_information.kernels.permuted_rows_cuda import RowsOnGpu
@@ -87,7 +88,6 @@ from pairtile.methods.mutual_information.partial_correlation import PartialCorre
 from pairtile.methods.mutual_information.prepare import (
     spline_settings,
     spline_state,
-    state_of_scores,
 )
 from pairtile.methods.mutual_information.signs import with_signs
 from pairtile.methods.mutual_information.tiles import (

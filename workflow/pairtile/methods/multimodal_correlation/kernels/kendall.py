@@ -94,3 +94,33 @@ def tie_sums(codes, members, sums):  # type: ignore[no-untyped-def]
             sums[entry, 1] += t * (t - 1) * (t - 2)
             sums[entry, 2] += t * (t - 1) * (2 * t + 5)
             begin = k
+
+
+@njit(nogil=True)
+def pair_sums(x, y, total, ties):  # type: ignore[no-untyped-def]
+    """Sums over the samples of pairs of genes, by comparing each sample with each.
+
+    x, y : float64 (pairs, samples), NaN where missing in either.
+    total : int64 (pairs,), filled: pairs of samples that agree in order less those that do not.
+    ties : int64 (3, 2, pairs), filled: ``tie_sums`` of both genes.
+    """
+    for pair in range(len(x)):
+        there = x[pair] == x[pair]
+        a, b = x[pair][there], y[pair][there]
+        agreeing = np.int64(0)
+        ties[:, :, pair] = 0
+        for i in range(a.size):
+            equal_a, equal_b = np.int64(0), np.int64(0)
+            for j in range(a.size):
+                sign_a = np.int64(a[j] > a[i]) - np.int64(a[j] < a[i])
+                sign_b = np.int64(b[j] > b[i]) - np.int64(b[j] < b[i])
+                agreeing += sign_a * sign_b
+                equal_a += sign_a == 0
+                equal_b += sign_b == 0
+            for gene, equal in enumerate((equal_a, equal_b)):
+                others = equal - 1  # a group of t has t samples with t - 1 others
+                ties[0, gene, pair] += others
+                ties[1, gene, pair] += others * (others - 1)
+                ties[2, gene, pair] += others * (2 * others + 7)
+        ties[0, :, pair] //= 2  # each pair of samples was met twice
+        total[pair] = agreeing // 2
