@@ -170,7 +170,7 @@ def summary(rows: pd.DataFrame) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for name, here in groups.items():
         offered = here[[f"{score} undirected" for score in (*SCORES, "mi")]].mean()
-        auto = float(offered["combined"])
+        auto = float(offered["combined undirected"])
         result[name] = {
             "tables": len(here),
             "behind": round(float(offered.max()) - auto, 4),

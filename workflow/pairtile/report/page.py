@@ -18,7 +18,7 @@ from pairtile.report.make_figures import make_figures
 from pairtile.report.results import Results, read_results
 from pairtile.report.sections import CaptionedFigure, PageSection, page_sections
 from pairtile.report.text import page_text
-from pairtile.runtime.files import atomic_path
+from pairtile.runtime.files import write_text
 from pairtile.runtime.page_templates import content_policy, page_templates
 
 HERE = Path(__file__).parent
@@ -50,9 +50,7 @@ def write_report(
         When a required file is missing or cannot be read; the message names it.
     """
     results = read_results(Path(folder))
-    page = render_page(results, make_figures(results, Path(figures_folder), processes))
-    with atomic_path(out) as temporary:
-        temporary.write_text(page, encoding="utf-8", newline="\n")
+    write_text(out, render_page(results, make_figures(results, Path(figures_folder), processes)))
 
 
 def render_page(results: Results, pictures: list[CaptionedFigure]) -> str:

@@ -27,7 +27,7 @@ from pairtile.methods.multimodal_correlation.network import (
     modes_of_edges,
 )
 from pairtile.methods.multimodal_correlation.thresholds import table_of_walk
-from pairtile.runtime.files import atomic_path
+from pairtile.runtime.files import atomic_path, write_tsv
 from pairtile.statistics.modules import leiden_modules, link_communities
 
 ROWS = 100_000
@@ -52,7 +52,7 @@ def write_tables(
     edges = pd.concat([edges, modes_of_edges(merged, edges)[list(MASKS)]], axis=1)
     done = TableSummary()
     if config.threshold.walks:
-        _write_frame(table_of_walk(merged.scores, "curve"), folder / "threshold.tsv")
+        write_tsv(folder / "threshold.tsv", table_of_walk(merged.scores, "curve"))
     samples = mode_samples(config, state, edges)
     annotations = annotations_of(config, state)
     tests = ConditionTests([])
@@ -66,14 +66,14 @@ def write_tables(
                 part.to_csv(out, sep="\t", index=False, header=start == 0, lineterminator="\n")
         chosen, counts = condition_networks(edges, tests, config.condition_networks.q_value)
         table = add_symbols(chosen.drop(columns="mode"), items)
-        _write_frame(table, folder / "condition_networks.tsv")
+        write_tsv(folder / "condition_networks.tsv", table)
         done.counts["condition_specific_edges"] = len(chosen)
         for label in counts.to_dict("records"):
             name = "_".join(filter(None, (str(label["condition"]), str(label["label"]))))
             done.counts[f"edges_of_{name}"] = int(label["modes"])
     if config.modules and config.gene_modules is None:
         table = module_rows(config.modules, edges, items["name"].to_numpy())
-        _write_frame(add_symbols(table, items, ["gene"]), folder / "modules.tsv")
+        write_tsv(folder / "modules.tsv", add_symbols(table, items, ["gene"]))
         done.counts["modules"] = int(table["module"].nunique())
     if config.writes_kinc_text:
         if config.compatibility == "kinc":
@@ -81,11 +81,6 @@ def write_tables(
             samples = replace(samples, values=samples.values.astype(np.float32))
         write_kinc_texts(edges, samples, tests, config.estimator.outliers_before, folder)
     return done
-
-
-def _write_frame(table: pd.DataFrame, path: Path) -> None:
-    with atomic_path(path) as temporary:
-        table.to_csv(temporary, sep="\t", index=False, lineterminator="\n")
 
 
 def module_rows(

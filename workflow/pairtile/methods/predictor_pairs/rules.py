@@ -21,7 +21,7 @@ from pairtile.declare.messages import messages_of
 from pairtile.engine.estimator import TableSummary
 from pairtile.io.names import numbered
 from pairtile.methods.predictor_pairs.network import members
-from pairtile.runtime.files import atomic_path
+from pairtile.runtime.files import write_text
 from pairtile.runtime.page_templates import page_templates
 
 message = messages_of(__package__)
@@ -399,8 +399,7 @@ def write_rules(
         "network.sbml": sbml_qual(single),
     }
     for name, text in texts.items():
-        with atomic_path(folder / name) as temporary:
-            temporary.write_text(text, encoding="utf-8", newline="\n")
+        write_text(folder / name, text)
     return written
 
 

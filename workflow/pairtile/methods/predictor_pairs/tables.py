@@ -23,7 +23,7 @@ from pairtile.methods.predictor_pairs.search import (
     set_modes,
 )
 from pairtile.preprocess.null_design import inflation
-from pairtile.runtime.files import atomic_path
+from pairtile.runtime.files import write_tsv
 from pairtile.statistics.ranks import spearman
 
 STORED = "set_"
@@ -86,9 +86,8 @@ def write_predictor_tables(
         for some in (sets, kept)
     )
     edges.insert(0, "hyperedge", np.arange(1, len(edges) + 1))
-    for name, frame in (("predictors.tsv", table), ("hyperedges.tsv", edges)):
-        with atomic_path(folder / name) as temporary:
-            frame.to_csv(temporary, sep="\t", index=False, lineterminator="\n")
+    write_tsv(folder / "predictors.tsv", table)
+    write_tsv(folder / "hyperedges.tsv", edges)
     return TableSummary({"predictor_rows": len(table), "hyperedges": len(edges)})
 
 
