@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import yaml
 from pairtile.engine import tiles
 from pairtile.methods.mirna_targets import score as mirna_targets
 from pairtile.methods.multimodal_correlation import score as multimodal_correlation
 from pairtile.methods.trajectory_correlation import score as trajectory_correlation
-from workflow_runs import write_data
+from workflow_runs import BASE, write_data
 
 CHUNKS = 3
 
@@ -92,6 +93,18 @@ ANALYSES: dict[str, tuple[Callable[[Path], None], dict[str, Any]]] = {
     ),
 }
 """Name -> what writes its data, and its section (as changes of ``workflow_runs.BASE``)."""
+
+
+def write_all(folder: Path) -> None:
+    """Data of every analysis, and a configuration that has them all."""
+    for write, _ in ANALYSES.values():
+        write(folder)
+    sections = {
+        name: section if "method" in section else BASE | section
+        for name, (_, section) in ANALYSES.items()
+    }
+    (folder / "config.yaml").write_text(yaml.safe_dump({"analyses": sections}))
+
 
 SMALL_TILES = [
     (tiles, "TILE_EDGE", 16),

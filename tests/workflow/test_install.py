@@ -19,9 +19,12 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
 from documents import blocks
 from fetched_workflow import make_repository
+from pairtile import __version__
 from paths import ROOT
+from small_analyses import ANALYSES, write_all
 
 pytestmark = [pytest.mark.install, pytest.mark.timeout(3000)]
 
@@ -60,6 +63,33 @@ def test_the_commands_that_the_conda_recipe_tests_with_run(tmp_path: Path) -> No
     wheel = str(next((ROOT / "dist").glob("*.whl")))
     lines = (line.strip().removeprefix("- ") for line in commands.splitlines())
     follow("\n".join(lines), tmp_path, clean_environment(tmp_path / "environment", wheel))
+
+
+RENDER = """
+import sys
+from conda_build import api
+[(recipe, *_)] = api.render(sys.argv[1], finalize=False, bypass_env_check=True)
+print("---", api.output_yaml(recipe), sep="\\n")
+"""
+"""Without channels: versions stay as bounds."""
+
+
+@pytest.mark.skipif(not shutil.which("conda-render"), reason="needs conda-build")
+def test_conda_build_renders_the_recipe(tmp_path: Path) -> None:
+    """tests/core/test_registries.py renders it by Jinja alone."""
+    python = Path(str(shutil.which("conda-render"))).with_name("python")
+    done = subprocess.run(
+        [python, "-c", RENDER, ROOT / "registries/bioconda"],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"HOME": str(tmp_path), "CONDA_OFFLINE": "1"},
+    )
+    assert done.returncode == 0, done.stderr
+    made = yaml.safe_load(done.stdout.partition("---\n")[2])
+    assert made["package"] == {"name": "pairtile", "version": __version__}
+    environment = yaml.safe_load((ROOT / "envs/pairtile.yaml").read_text())
+    assert made["requirements"]["run"] == environment["dependencies"]
+    assert (made["build"]["noarch"], made["build"]["run_exports"]) == ("python", ["pairtile"])
 
 
 def test_the_tools_for_galaxy_pass_the_linter_of_planemo(tmp_path: Path) -> None:
@@ -153,6 +183,10 @@ def test_the_wheel_runs_with_the_oldest_and_the_newest_that_it_allows(
         subprocess.run([*install, "--constraint", folder / "pins.txt"], check=True)
         (folder / "empty").mkdir()
         follow("$ pairtile demo", folder / "empty", path)
+        write_all(folder / "empty")
+        follow("$ pairtile run config.yaml", folder / "empty", path)
+        pages = {page.parent.name for page in (folder / "empty").glob("results/*/report.html")}
+        assert pages == {"demo", *ANALYSES}
 
 
 def test_the_bill_of_materials_lists_what_is_locked(tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from programs import snakemake
-from small_analyses import ANALYSES
-from workflow_runs import BASE, HANGS_SECONDS, ROOT, Run, environment
+from small_analyses import ANALYSES, write_all
+from workflow_runs import HANGS_SECONDS, ROOT, Run, environment
 
 pytestmark = pytest.mark.workflow
 
@@ -100,13 +100,7 @@ def snakemake_alone(folder: Path, *arguments: str, **variables: str) -> Run:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """An analysis of every method."""
-    for write, _ in ANALYSES.values():
-        write(tmp_path)
-    sections = {
-        name: section if "method" in section else BASE | section
-        for name, (_, section) in ANALYSES.items()
-    }
-    (tmp_path / "config.yaml").write_text(yaml.safe_dump({"analyses": sections}))
+    write_all(tmp_path)
     return tmp_path
 
 

@@ -319,7 +319,8 @@ def _parameter_file() -> dict[str, list[str]]:
     """Sections of the parameter file: name -> entries, comments left out."""
     sections: dict[str, list[str]] = {}
     words: list[str] = []
-    text = str(package().parameter_set_rna_turner1999)
+    # Before 2.7.1 the names of its sections had the other of the two words.
+    text = str(package().parameter_set_rna_turner1999).replace("interior", "internal")
     for line in re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL).splitlines():
         if line.startswith("#"):
             words = sections.setdefault(line.strip("# "), [])
