@@ -221,7 +221,7 @@ def test_a_run_of_forty_analyses_ends_soon_after_sigterm(tmp_path: Path, snakefi
         )
     time.sleep(random.uniform(8, 14))
     os.killpg(process.pid, signal.SIGTERM)
-    assert process.wait(timeout=10) not in (0, None)
+    assert process.wait(timeout=20) not in (0, None)  # 4 s, less busy
     assert "Traceback" not in (tmp_path / "said.txt").read_text()
 
 
