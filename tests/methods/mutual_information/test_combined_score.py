@@ -20,7 +20,7 @@ from pairtile.api.settings import analysis_config
 from pairtile.engine.chunk_file import RANK_SCORE, add_summaries
 from pairtile.engine.selection import Selection
 from pairtile.gpu.device import choose
-from pairtile.methods.mutual_information import combined_score
+from pairtile.methods.mutual_information import combined_score, partial_correlation
 from pairtile.methods.mutual_information.api import open_analysis
 from pairtile.methods.mutual_information.combined_score import RankScale, Sampled
 from pairtile.methods.mutual_information.config import MutualInformationConfig
@@ -106,6 +106,21 @@ def test_shrinkage_is_that_of_many_rows_too():
     assert shrinkage(rows) == pytest.approx(naive_shrinkage(rows))
     assert shrinkage(rows[:9]) == pytest.approx(naive_shrinkage(rows[:9]))
     assert shrinkage(np.zeros((4, 12))) == shrinkage(rows[:1]) == 1.0
+
+
+def test_without_a_list_some_samples_are_enough(monkeypatch):
+    values = table(60)
+    few = opened(values[:, ::2])._partials[0]
+    listed = opened(values, regulators=REGULATORS)._partials[0].between(REGULATORS, np.arange(3))
+    monkeypatch.setattr(partial_correlation, "ENOUGH_SAMPLES", 30)
+    partial = opened(values)._partials[0]
+    genes = np.arange(GENES)
+    # What scales the values of all 60 samples to the splines does not change what is standardised.
+    np.testing.assert_allclose(partial.between(genes, genes), few.between(genes, genes), atol=1e-9)
+    listed_pairs = (each.of_pairs(genes[:-1], genes[1:]) for each in (partial, few))
+    np.testing.assert_allclose(*listed_pairs, atol=1e-9)
+    again = opened(values, regulators=REGULATORS)._partials[0].between(REGULATORS, np.arange(3))
+    np.testing.assert_array_equal(again, listed)
 
 
 def test_rounding_is_no_spread():

@@ -46,6 +46,9 @@ from pairtile.statistics.shrinkage import DeviceArray, correlation_sums, standar
 _BLOCK = 1024
 """Genes that are fitted together."""
 
+ENOUGH_SAMPLES = 2000
+"""Where every gene is a regulator: the fit of 20,000 genes takes 2 GB, then."""
+
 _PAIRS_A_TASK = 1 << 14
 """Listed pairs that a thread scores together."""
 
@@ -83,9 +86,10 @@ class PartialCorrelation:
         self.beside = beside
         self._z, self._top, self._device = state.get("z_some", state["z"]), top, device
         self._by_rank = bool(state["by_rank"])
-        genes = len(self._z)
+        genes, samples = self._z.shape
         regulators = np.asarray(state["regulators"], dtype=np.int64)
         self.is_listed = regulators.size > 0
+        self._every = 1 if self.is_listed else -(-samples // ENOUGH_SAMPLES)
         if not self.is_listed:
             regulators = np.arange(genes)
         self.place = np.full(genes, -1)
@@ -154,7 +158,7 @@ class PartialCorrelation:
     def _on_host(self) -> tuple[NDArray[np.float64], list[_Part]]:
         """Values of all genes, and the parts."""
         to_host = self._device.to_host
-        values = np.empty(self._z.shape)
+        values = np.empty((len(self._z), -(-self._z.shape[1] // self._every)))
         for begin in range(0, len(values), _BLOCK):
             rows = np.arange(begin, min(begin + _BLOCK, len(values)))
             values[rows] = to_host(self._values(rows))
@@ -193,7 +197,7 @@ class PartialCorrelation:
         """What was scored of some genes, standardised; of ranks their normal scores."""
         xp = self._device.xp
         which = genes if isinstance(self._z, np.ndarray) else xp.asarray(genes)
-        values = xp.asarray(self._z[which])
+        values = xp.asarray(self._z[which])[:, :: self._every]
         release(self._z)
         if self._by_rank:
             observed = (values == values).sum(axis=1)[:, None]
@@ -224,9 +228,12 @@ def _row_products(a, i, b, j, out):  # type: ignore[no-untyped-def]
         out[k] = total
 
 
-def fit_bytes(regulators: int, samples: int) -> int:
-    """Memory that the fit takes: values, squares and filters of the regulators and some copies
-    (measured: 5.2 in all; 10 where regulators are inverted), inverses, and blocks of targets."""
+def fit_bytes(regulators: int, samples: int, genes: int) -> int:
+    """Memory that the fit takes: values, squares and filters of the regulators (0: all genes) and
+    some copies (measured: 5.2 in all; 10 where regulators are inverted), inverses, and blocks of
+    targets."""
+    if not regulators:
+        regulators, samples = genes, min(samples, ENOUGH_SAMPLES)
     smaller = min(regulators, samples)
     copies = 6 if samples <= regulators else 10
     return 8 * (copies * regulators * samples + 4 * smaller**2 + 8 * _BLOCK * samples)

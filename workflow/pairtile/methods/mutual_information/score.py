@@ -280,7 +280,7 @@ class MutualInformation(
             blocks = super().memory(config, state, backend, rows, columns)
             return blocks + drawn_bytes(draws, of_null, nulls, 0)
         fitted = (
-            fit_bytes(int(state["regulators"].size) or genes, min(samples, MAX_SAMPLES))
+            fit_bytes(int(state["regulators"].size), min(samples, MAX_SAMPLES), genes)
             if config.ranked_by.sums_partial_correlations
             else 0
         )

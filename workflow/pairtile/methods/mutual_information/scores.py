@@ -117,9 +117,10 @@ SCORES = {
                 "([SCHAEFER_STRIMMER_2005]; joined with that of the square of the source and what "
                 "the linear fit leaves of the target), weighted by one less twice the shrinkage of "
                 "the correlations of the sources (0 where negative). Without listed sources, half "
-                "of that weight and the better direction of each pair; where samples share "
-                "components that genes do not make, one such term alone: of the mutual information "
-                "of normal variables that is left given these components."
+                "of that weight and the better direction of each pair. Where samples share "
+                "components that genes do not make, the first term is of the mutual information of "
+                "normal variables that is left given these components, and without listed sources "
+                "there is no other."
             ),
         ),
     )
