@@ -221,7 +221,8 @@ def test_a_run_of_forty_analyses_ends_soon_after_sigterm(tmp_path: Path, snakefi
         )
     time.sleep(random.uniform(8, 14))
     os.killpg(process.pid, signal.SIGTERM)
-    assert process.wait(timeout=20) not in (0, None)  # 4 s, less busy
+    # The slowest of 18 runs took 3.6 s; where other tests run, it takes longer.
+    assert process.wait(timeout=20) not in (0, None)
     assert "Traceback" not in (tmp_path / "said.txt").read_text()
 
 
