@@ -72,16 +72,20 @@ def partial_with_last(rows, lam):
     return (-precision / np.outer(spread, spread))[-1, :-1]
 
 
-def naive_combined(mi, partial, weight, better=False):
+def naive_combined(mi, partial, weight, better=False, other=0.0):
     """The score of each source (row) with each target, from all MI and partial correlations; NaN
-    where MI is. better: each term is that of the better direction."""
+    where MI is. better: each term is that of the better direction. other: of the z-score of MI in
+    the other direction, what is added before ranks are taken."""
     score = np.zeros(mi.shape)
-    for values, times in ((mi, 1.0), (np.where(np.isnan(mi), np.nan, partial), weight)):
+    partial = np.where(np.isnan(mi), np.nan, partial)
+    for values, times, share in ((mi, 1.0, other), (partial, weight, 0.0)):
         z = np.full(values.shape, np.nan)
         for target in range(values.shape[1]):
             column = values[:, target]
             sd = np.nanstd(column) if (~np.isnan(column)).any() else 0.0
             z[:, target] = (column - np.nanmean(column)) / sd if sd > 1e-5 else 0.0 * column
+        if share:
+            z = np.maximum(z, z.T) + share * np.minimum(z, z.T)
         known = ~np.isnan(z)
         ranks = rankdata(np.round(z[known], 8)) - 0.5
         term = np.full(values.shape, np.nan)

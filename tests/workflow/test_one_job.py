@@ -339,9 +339,9 @@ def test_of_every_method_it_gives_what_the_list_of_steps_gives(method: str, tmp_
 # --- which analyses ---------------------------------------------------------------------------
 
 
-def small(folder: Path, **changes: object) -> bool:
+def small(folder: Path, has_gpu: bool = False, **changes: object) -> bool:
     section = BASE | {"expression": str(folder / "expression.tsv")} | changes
-    return is_small(load_config({"analyses": {"net": section}}).analyses["net"])
+    return is_small(load_config({"analyses": {"net": section}}).analyses["net"], has_gpu)
 
 
 def test_small_is_what_is_here_and_short_and_not_cut_by_hand(tmp_path: Path) -> None:
@@ -353,6 +353,29 @@ def test_small_is_what_is_here_and_short_and_not_cut_by_hand(tmp_path: Path) -> 
     with (tmp_path / "expression.tsv").open("a") as file:
         file.write("\n" * (1 << 22))
     assert not small(tmp_path)
+    assert small(tmp_path, has_gpu=True)
+    assert not small(tmp_path, has_gpu=True, bootstraps=10)
+
+
+@pytest.mark.workflow
+def test_beside_a_gpu_what_takes_it_seconds_is_one_job(tmp_path: Path) -> None:
+    write_data(tmp_path)
+    with (tmp_path / "expression.tsv").open("a") as file:
+        file.write("\n" * (1 << 22))
+    write_config(tmp_path, {"net": NET}, results="out", backend="auto")
+    # A GPU by its name alone, and a CuPy that cannot be loaded: ``auto`` computes on the CPU.
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken/cupy.py").write_text("raise ImportError('broken')")
+    here = {"PYTHONPATH": str(tmp_path / "broken"), "CUDA_VISIBLE_DEVICES": "0"}
+    hidden = here | {"CUDA_VISIBLE_DEVICES": ""}
+    assert "plan" in run(tmp_path, "-n", **hidden).rules
+    assert run(tmp_path, "-n", **here).rules == ONE
+    done = run(tmp_path, **here)
+    assert done.code == 0, done.text
+    assert done.rules == ONE
+    assert run(tmp_path, **here).done_before
+    write_config(tmp_path, {"net": NET}, results="cpu", backend="cpu")
+    assert "plan" in run(tmp_path, "-n", **here).rules
 
 
 def test_many_small_analyses_share_a_job_in_their_order() -> None:

@@ -74,11 +74,22 @@ ON_GPU = internals.resource_given(workflow, "gpu") is not None
 ENVIRONMENT = f"../../envs/pairtile{'-gpu' * ON_GPU}.yaml"
 
 
+if MAIN_PROCESS:
+    # Whether jobs may compute on a GPU of this machine. Jobs read this file again: those that run
+    # here learn it, those of a cluster have a GPU that its submit host need not have.
+    os.environ.pop("PAIRTILE_GPU_HERE", None)
+    here = internals.executor_name(workflow) in ("local", "dryrun", "touch", None)
+    if here and CONFIG.backend != "cpu" and find_spec("cupy"):
+        from pairtile.gpu.device import visible_gpus  # Arrays take a while to load.
+
+        if visible_gpus():
+            os.environ["PAIRTILE_GPU_HERE"] = "1"
+
 # Those that are computed in one job each; all others are cut into steps and chunks.
 SMALL = {
     name: analysis
     for name, analysis in CONFIG.analyses.items()
-    if is_small(analysis) and not DEFAULT_STORAGE
+    if is_small(analysis, "PAIRTILE_GPU_HERE" in os.environ) and not DEFAULT_STORAGE
 }
 LARGE = {name: a for name, a in CONFIG.analyses.items() if name not in SMALL}
 OF_GROUPS = {group for split in CONFIG.splits.values() for group in split.groups}

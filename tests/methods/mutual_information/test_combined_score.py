@@ -83,7 +83,7 @@ def test_partial_correlations_are_those_of_the_inverse(samples, awkward, which, 
     (partial,) = estimator._partials
     own = naive_standardised(values, by_rank)[regulators]
     assert partial.shrinkage == pytest.approx(naive_shrinkage(own), abs=1e-9)
-    share = 1.0 if len(LISTS[which]) else 0.5
+    share = 1.0 if len(LISTS[which]) else 0.5 - 1 / np.sqrt(GENES)
     assert partial.weight == share * max(0.0, 1.0 - 2.0 * partial.shrinkage)
     if which == "one":
         assert partial.weight == 0.0
@@ -152,7 +152,8 @@ def test_scores_of_tiles_and_lists_are_the_sum_of_both_ranks(awkward, which, bac
     partial = naive_partial_correlations(values, regulators)
     expected = np.full((GENES, GENES), np.nan)
     known = mi[regulators], partial, estimator._partials[0].weight
-    expected[regulators] = naive_combined(*known, better=which == "all")
+    other = 1 / np.sqrt(GENES) if which == "all" else 0.0
+    expected[regulators] = naive_combined(*known, better=which == "all", other=other)
     if which == "listed":
         expected[:, REGULATORS] -= np.log(2)
     constant = np.nanmax(mi, axis=0) < 1e-9
@@ -218,7 +219,7 @@ def test_components_of_samples_are_given_in_place_of_mutual_information(
         expected[:, regulators] -= np.log(2)
     else:
         assert not others
-        expected = naive_combined(beside, beside, 0.0, better=True)
+        expected = naive_combined(beside, 0.0 * beside, 0.0, better=True)
     if awkward:  # constant
         expected[:, [9, 20]] *= 0.0
         expected[[9, 20]] *= 0.0

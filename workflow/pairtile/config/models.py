@@ -100,9 +100,9 @@ class JobNeeds:
     the merged table. prepare_seed : preparation draws at random, so another seed runs it again.
     network_gpu : the network is made on the backend of the tiles; else on the CPU, with all cores.
     cores_with_gpu : much of a chunk is done on the CPU where the rest is done on a GPU, so that its
-    job asks for its share of the cores (all, divided by the GPUs), else for one. small_bytes : of
-    input, unpacked, up to which an analysis takes seconds, where the key (KEY.KEY) many_draws,
-    which repeats all of it, is not set.
+    job asks for its share of the cores (all, divided by the GPUs), else for one. small_bytes,
+    small_gpu_bytes : of input, unpacked, up to which an analysis takes seconds on the CPU, on a
+    GPU, where the key (KEY.KEY) many_draws, which repeats all of it, is not set.
     """
 
     report_state: bool = False
@@ -111,6 +111,7 @@ class JobNeeds:
     network_gpu: bool = True
     cores_with_gpu: bool = False
     small_bytes: int = 1 << 17
+    small_gpu_bytes: int = 1 << 22
     many_draws: str = ""
 
 

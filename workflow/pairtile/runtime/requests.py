@@ -198,9 +198,9 @@ def is_small_job(read: Paths, plan: PlannedRequests | None, cores: int) -> bool:
     return 0 < file_bytes(read) < MAX_SMALL_JOB_BYTES
 
 
-def is_small(config: Analysis) -> bool:
-    """Whether an analysis is one job, judged by what costs nothing to look at: settings, and sizes
-    of input files that are here."""
+def is_small(config: Analysis, has_gpu: bool) -> bool:
+    """Whether an analysis is one job, judged by what costs nothing to look at: settings, sizes of
+    input files that are here, and whether a GPU is."""
     key, _, inner = config.jobs.many_draws.partition(".")
     draws = getattr(getattr(config, key, None), inner, None) if key else None
     files = {*config.input_files().values()} - {*config.downstream_inputs().values()}
@@ -211,7 +211,7 @@ def is_small(config: Analysis) -> bool:
         and sum(
             part.stat().st_size * UNPACKED.get(part.suffix.lower(), 1) for part in _files(files)
         )
-        <= config.jobs.small_bytes
+        <= (config.jobs.small_gpu_bytes if has_gpu else config.jobs.small_bytes)
     )
 
 

@@ -426,5 +426,8 @@ class MutualInformationConfig(TwoTableAnalysis):
         return 20 if self.directed else 12
 
     jobs: ClassVar[JobNeeds] = JobNeeds(
-        report_state=True, small_bytes=1 << 21, many_draws="bootstraps.number"
+        report_state=True,
+        small_bytes=1 << 21,
+        small_gpu_bytes=1 << 29,
+        many_draws="bootstraps.number",
     )

@@ -68,8 +68,8 @@ class _Part(NamedTuple):
 class PartialCorrelation:
     """Partial correlations of genes with regulators, from the state of an analysis.
 
-    weight : max(0, 1 - 2 shrinkage), half of it without a list, what the score trusts them; where
-    it is 0 nothing is made, and all are 0. place : int64 (genes,), of a regulator its filter; -1 of
+    weight : max(0, 1 - 2 shrinkage), without a list 1 / 2 - 1 / sqrt(genes) of it, what the score
+    trusts them; where it is 0 nothing is made, and all are 0. place : int64 (genes,), of a regulator its filter; -1 of
     others.
     is_listed : whether there is a list of regulators; else every gene is one. components : float64
     (samples, factors), orthonormal, or None: what is given in place of the other regulators.
@@ -101,8 +101,9 @@ class PartialCorrelation:
             self.components = device.xp.linalg.qr(scores.T)[0]
         values = self._values(regulators)
         self.shrinkage = 0.0 if self.components is not None else shrinkage(values)
-        half = 1.0 if self.is_listed or self.components is not None else 0.5
-        self.weight = half * max(0.0, 1.0 - 2.0 * self.shrinkage)
+        listed = self.is_listed or self.components is not None
+        most = 1.0 if listed else max(0.0, 0.5 - genes**-0.5)
+        self.weight = most * max(0.0, 1.0 - 2.0 * self.shrinkage)
         self._parts: tuple[_Part, ...] = ()
         if self.weight > 0.0:
             self._parts = self._fitted(values, regulators)
