@@ -105,11 +105,13 @@ def dependence_arrays(
     factors = hidden_factors(values, stated | arrays, most_samples=MAX_SAMPLES, removed=removed)
     spread = factors.spread
     of_samples = factors.strong and factors.made_by == "samples" and not found.ordered
-    # What outliers share explains 0.011 of squared correlations at most, on average over pairs, and
-    # true edges went with it; a factor of 15 % of the variance mostly more than 0.016.
-    of_samples &= factors.gain >= 0.012 * values.shape[1]
+    # What outliers leave of hubs looks like factors, and true edges went with it: up to 3 explain
+    # 0.011 of squared correlations, on average over pairs, more up to 0.017 (60 tables of 200
+    # genes). One factor of 15 % of the variance mostly explains more than 0.014, three of 10 % 0.02.
+    number = len(factors.shares)
+    of_samples &= factors.gain >= (0.012 if number <= 3 else 0.018) * values.shape[1]
     # With fewer than 12 samples a factor, true edges were taken off with the factors.
-    if of_samples and 12 * len(factors.shares) <= values.shape[1]:
+    if of_samples and 12 * number <= values.shape[1]:
         arrays["shared_loadings"] = factors.loadings
     arrays["correlation_width"] = np.array([max(spread.width, 1.0)])
     if factors.strong and spread.wide and "hidden_factors" not in stated:

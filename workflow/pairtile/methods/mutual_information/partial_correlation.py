@@ -69,8 +69,8 @@ class PartialCorrelation:
     """Partial correlations of genes with regulators, from the state of an analysis.
 
     weight : max(0, 1 - 2 shrinkage), without a list 1 / 2 - 1 / sqrt(genes) of it, what the score
-    trusts them; where it is 0 nothing is made, and all are 0. place : int64 (genes,), of a regulator its filter; -1 of
-    others.
+    trusts them; where it is 0 nothing is made, and all are 0. place : int64 (genes,), of a
+    regulator its filter; -1 of others.
     is_listed : whether there is a list of regulators; else every gene is one. components : float64
     (samples, factors), orthonormal, or None: what is given in place of the other regulators.
     """
