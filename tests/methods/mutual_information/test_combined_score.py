@@ -26,6 +26,8 @@ from pairtile.methods.mutual_information.combined_score import RankScale, Sample
 from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.methods.mutual_information.partial_correlation import shrinkage, standardised
 
+from benchmarks.bench_rankings import table_of
+
 GENES, EDGE = 23, 7
 REGULATORS = np.array([2, 3, 6, 11, 20], dtype=np.int32)
 
@@ -251,6 +253,17 @@ def test_auto_puts_true_pairs_first_under_a_factor_of_samples():
         assert said == (score == "auto")
     assert true["combined"] >= 38
     assert true["clr"] <= 34
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("kind", "seed", "of_samples"), [("outliers", 2104, False), ("hidden_factor", 2110, True)]
+)
+def test_what_outliers_leave_of_hubs_is_no_component_of_samples(kind, seed, of_samples):
+    values = table_of(kind, 100, seed).values
+    ranked = infer_network(values, backend="cpu", permutations=1000, preprocess={"log2": False})
+    said = "score_given_components" in {note.code for note in ranked.attrs["notes"]}
+    assert said == of_samples
 
 
 def test_sums_of_the_first_pass_hardly_depend_on_tiles():
