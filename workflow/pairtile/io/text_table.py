@@ -184,15 +184,16 @@ def _read_head(rows: Iterator[Row]) -> _Head:
 def _n_label_rows(rows: Sequence[Sequence[str]]) -> int:
     """How many rows at the top hold words wherever all rows below hold numbers."""
     for n in range(min(3, len(rows) - 2), 0, -1):
-        width = min(map(len, rows))
-        numbers = [k for k in range(1, width) if all(_is_value(row[k]) for row in rows[n:])]
-        words = all(
-            re.search(r"[^\W\d_]", row[k]) and not _is_value(row[k])
-            for row in rows[:n]
-            for k in numbers
-        )
-        if len(numbers) > 1 and words:
-            return n
+        width, found = min(map(len, rows)), 0
+        for k in range(1, width):
+            if all(_is_value(row[k]) for row in rows[n:]):
+                above = [row[k] for row in rows[:n]]
+                if not all(re.search(r"[^\W\d_]", cell) and not _is_value(cell) for cell in above):
+                    break  # mostly in the first column: tables may have thousands
+                found += 1
+        else:
+            if found > 1:
+                return n
     return 0
 
 

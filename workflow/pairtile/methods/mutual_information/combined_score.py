@@ -43,7 +43,6 @@ from pairtile.methods.mutual_information.context_scores import (
 )
 from pairtile.methods.mutual_information.partial_correlation import PartialCorrelation
 from pairtile.methods.mutual_information.tiles import ScoredTile
-from pairtile.runtime.threads import in_threads
 from pairtile.statistics.shrinkage import DeviceArray
 
 MAX_SAMPLED = 1 << 16
@@ -78,10 +77,9 @@ class RankScale(NamedTuple):
     def at(self, x: DeviceArray, xp: ModuleType) -> DeviceArray:
         """Of each of ``x``, in its shape; NaN stays."""
         beyond = xp.maximum(x - self.values[-1], 0.0)
-        scale = xp.asarray(self.values), xp.asarray(self.surprise)
-        parts = np.array_split(x.ravel(), -(-x.size // MAX_SAMPLED)) if xp is np else [x.ravel()]
-        inside = xp.concatenate([*in_threads(lambda part: xp.interp(part, *scale), parts)])
-        return inside.reshape(x.shape) + self.slope * beyond
+        values, surprise = xp.asarray(self.values), xp.asarray(self.surprise)
+        inside = xp.interp(x.ravel(), values, surprise).reshape(x.shape)
+        return inside + self.slope * beyond
 
 
 class Sampled(NamedTuple):

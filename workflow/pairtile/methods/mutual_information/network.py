@@ -250,14 +250,17 @@ def choose(
     for part in parts_of(pairs.i.size):
         p = significance.p(part)
         significant += int(candidates.significant(p).sum())
-        for number, scores in enumerate(ranked.of_pairs(pairs.take(part))):
+        # Of the pairs that are stored for their p-value, far fewer have such a q-value.
+        some = np.flatnonzero(keep.significant(p))
+        p, rows = p[some], part.start + some
+        for number, scores in enumerate(ranked.of_pairs(pairs.take(rows))):
             passed = keep.passes(scores, p)
             if number:  # backwards
                 passed &= ~np.isnan(scores)
             if keep.top_edges is not None:
                 best.add(scores[passed])
                 passed &= scores >= best.threshold
-            kept[number, part] = passed
+            kept[number, rows] = passed
             largest_p = float(p.max(where=passed, initial=largest_p))
             least_score = float(np.fmin.reduce(scores, where=passed, initial=least_score))
     if keep.top_edges is not None and int(kept.sum()) > keep.top_edges:
