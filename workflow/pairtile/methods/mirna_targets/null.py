@@ -311,9 +311,8 @@ class NullCounts:
 
             tables = (*self.shuffled.words, *self.background, self.rates)
             self.counter = SiteCounter(self.shuffled.search, shuffles, tables, self.shapes)
-        self.more = self.conservation is not None
         # Then ``of_shuffles`` leaves the CPU, and numba's threads, to others.
-        self.only_gpu = self.counter is not None and not self.more
+        self.only_gpu = self.counter is not None and self.conservation is None
         self.ahead: AbstractContextManager[object] = nullcontext()
         if self.only_gpu:
             # What others do on the GPU need not wait for its long kernels.
@@ -353,9 +352,8 @@ class NullCounts:
                 sites = search.sites(begin, end, columns, wanted)
                 self._add(total, self.shuffled, sites)
                 continue
-            for sites in self.counter.add(on_gpu, begin, end, columns, wanted, self.more):
-                if self.more:
-                    self._add_more(total, self.shuffled, sites)
+            for sites in self.counter.add(on_gpu, begin, end, columns, wanted, not self.only_gpu):
+                self._add_more(total, self.shuffled, sites)
         for name, counts in (on_gpu or {}).items():
             total[name] += search.device.to_host(counts).astype(np.int64)
         return total

@@ -6,7 +6,7 @@ follow on the GPU, too, so that only hits leave it. ``screen_cuda`` searches one
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TypeVar
 
 import numpy as np
@@ -45,9 +45,10 @@ def candidates(
         If not even one miRNA with one reference fits.
     """
     found = in_blocks(BlockSearch.candidates, mirnas, references, scoring, allowed, device)
-    fields = _joined([part for (part,) in found], 5)
-    order = _order_of_parts(fields, found)
-    return Candidates(*(fields if order is None else fields[:, order]))
+    if len(found) == 1:
+        return Candidates(*found[0][0])
+    fields, order = _joined([part for (part,) in found], 5)
+    return Candidates(*fields[:, order])
 
 
 def alignments(
@@ -60,13 +61,13 @@ def alignments(
 ) -> Traced:
     """As ``candidates``, but filtered and traced back: what ``trace_pairs`` accepts of them."""
     found = in_blocks(BlockSearch.alignments, mirnas, references, scoring, allowed, device)
-    numbers = _joined([part for part, _ in found], 8)
-    order = _order_of_parts(numbers, found)
-    states = found[0][1] if len(found) == 1 else _joined_states([part for _, part in found])
-    if order is not None:
-        numbers, states = numbers[:, order], states[order]
-    i, j, row, column, score, begin_row, begin_column, state_count = numbers
-    return Traced(i, j, row, column, score, begin_row, begin_column, state_count, states)
+    if len(found) == 1:
+        return Traced._make([*found[0][0], found[0][1]])
+    numbers, order = _joined([part for part, _ in found], 8)
+    longest = max((part.shape[1] for _, part in found), default=0)
+    wide = [np.pad(part, ((0, 0), (0, longest - part.shape[1]))) for _, part in found]
+    states = np.concatenate([np.empty((0, longest), dtype=np.uint8), *wide])
+    return Traced._make([*numbers[:, order], states[order]])
 
 
 def in_blocks(
@@ -101,24 +102,10 @@ def in_blocks(
     return found
 
 
-def _joined(parts: list[NDArray[np.int32]], rows: int) -> NDArray[np.int32]:
-    if len(parts) == 1:
-        return parts[0]
-    return np.concatenate([np.empty((rows, 0), dtype=np.int32), *parts], axis=1)
-
-
-def _joined_states(parts: list[NDArray[np.uint8]]) -> NDArray[np.uint8]:
-    longest = max((part.shape[1] for part in parts), default=0)
-    states = np.zeros((sum(len(part) for part in parts), longest), dtype=np.uint8)
-    begin = 0
-    for part in parts:
-        states[begin : begin + len(part), : part.shape[1]] = part
-        begin += len(part)
-    return states
-
-
-def _order_of_parts(fields: NDArray[np.int32], parts: Sequence[object]) -> NDArray[np.int64] | None:
-    """Order that sorts parts by (i, j): each is sorted, and no pair is in two of them."""
-    if len(parts) < 2:
-        return None
-    return np.argsort(fields[0].astype(np.int64) << 32 | fields[1], kind="stable")
+def _joined(
+    parts: list[NDArray[np.int32]], rows: int
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The parts one behind the other, and the order that sorts them by (i, j): each is sorted, and
+    no pair is in two of them."""
+    fields = np.concatenate([np.empty((rows, 0), dtype=np.int32), *parts], axis=1)
+    return fields, np.argsort(fields[0].astype(np.int64) << 32 | fields[1], kind="stable")
