@@ -258,8 +258,9 @@ def test_scores_beyond_16_bits_are_exact(backend: str, scale: float) -> None:
 
 def test_16_bits_are_left_where_they_do_not_suffice() -> None:
     def type_for(**changes: Any) -> Any:
-        scoring = scoring_of(changed(PLAIN, **changes))
-        return group_mirnas(batch_of([LET7]), scoring)[0].profile.dtype
+        scoring, mirnas = scoring_of(changed(PLAIN, **changes)), batch_of([LET7])
+        scores = scoring.all_row_pair_scores(mirnas)
+        return group_mirnas(mirnas, scoring, scores)[0].profile.dtype
 
     assert type_for() == np.int16
     assert type_for(scale=1000.0, score=1000.0) == np.int32

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias, overload
+from typing import Literal, TypeAlias, overload
 
 import numpy as np
 import pandas as pd
@@ -19,14 +19,11 @@ from pairtile.methods.mirna_targets.energy import DuplexEnergy, viennarna_duplex
 from pairtile.methods.mirna_targets.fasta import LETTERS
 from pairtile.methods.mirna_targets.kernels.traceback import LINKER
 from pairtile.methods.mirna_targets.score import target_edges
-from pairtile.methods.mirna_targets.sequences import as_fasta, as_pairs
+from pairtile.methods.mirna_targets.sequences import FastaLike, PairsLike, as_fasta, as_pairs
 from pairtile.report.results import Results
 from pairtile.runtime.files import read_table
 
-if TYPE_CHECKING:
-    from pairtile.methods.mirna_targets.sequences import FastaLike, PairsLike
-
-    Strings: TypeAlias = list[str] | tuple[str, ...] | NDArray[np.str_] | pd.Series[str]
+Strings: TypeAlias = "list[str] | tuple[str, ...] | NDArray[np.str_] | pd.Series[str]"
 
 
 SEARCH: tuple[str, ...] = ("estimator.*", "species", "mirna_names", "ignore_versions", "extras")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import pandas as pd
 
@@ -16,10 +16,7 @@ from pairtile.declare.messages import HasMessages, Message
 from pairtile.methods.mirna_targets.api import SEARCH, hits_of, sequence_inputs
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
 from pairtile.methods.mirna_targets.score import ALPHA
-from pairtile.methods.mirna_targets.sequences import as_orthologs
-
-if TYPE_CHECKING:
-    from pairtile.methods.mirna_targets.sequences import FastaLike, PairsLike
+from pairtile.methods.mirna_targets.sequences import FastaLike, PairsLike, as_orthologs
 
 
 @dataclass(frozen=True, repr=False)

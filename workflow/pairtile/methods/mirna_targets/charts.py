@@ -218,9 +218,9 @@ def _target_map(results: Results) -> Drawn:
     columns, j = np.unique(pairs["target"].to_numpy(dtype=object), return_inverse=True)
     needed(len(rows) * len(columns) >= 4)
     energies = settings_of(results)["energies"] and "energy_kcal_mol" in pairs
-    column, label = "score", "best score"
-    if energies:
-        column, label = "energy_kcal_mol", "lowest energy (kcal/mol)"
+    column, label = (
+        ("energy_kcal_mol", "lowest energy (kcal/mol)") if energies else ("score", "best score")
+    )
     values = pairs[column].to_numpy(dtype=np.float64)
     grid, dots = np.full((len(rows), len(columns)), np.nan), np.zeros((len(rows), len(columns)))
     grid[i, j] = values

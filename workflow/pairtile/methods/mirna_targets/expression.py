@@ -79,7 +79,7 @@ def prepare_expression(
     of_transcripts = replace(of_transcripts, genes=names, values=of_transcripts.values[:, order])
     messages = [*of_mirnas.notes, *of_transcripts.notes]
     ranks = {
-        "mirna": _ranks(of_mirnas, mirnas, "miRNA", messages),
+        "mirna": _ranks(of_mirnas, mirnas, "miRNA", messages, {}),
         "transcript": _ranks(of_transcripts, transcripts, "transcript", messages, genes),
     }
     counts = {"expression_samples": len(of_mirnas.samples)}
@@ -100,10 +100,9 @@ def _ranks(
     names: Sequence[str],
     kind: str,
     messages: list[Message],
-    genes: Mapping[str, str] | None = None,
+    genes: Mapping[str, str],
 ) -> NDArray[np.int32]:
     """By their own names, else by those of their ``genes``; adds to the messages."""
-    genes = genes or {}
     listed = dict.fromkeys([*names, *genes.values()])
     found_names = table.gene_names.find(listed)
     messages += found_names.messages(len(listed), f"{kind}s in {table.source}")

@@ -197,8 +197,7 @@ def refuse_bad_records(files: Sequence[Fasta]) -> None:
         return
     total = sum(len(fasta.faults) for fasta in files)
     records = "1 bad record" if total == 1 else f"{total} bad records"
-    cures = [cure for cure in map(_cure, files) if cure]
-    cure = "; ".join(cures or ["on_bad_record: skip goes on without"])
+    cure = "; ".join(filter(None, map(_cure, files))) or "on_bad_record: skip goes on without"
     raise InputError("\n".join([*lines, f"{records}; {cure}"]))
 
 

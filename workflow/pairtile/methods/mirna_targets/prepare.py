@@ -83,12 +83,27 @@ def prepare_sequences(config: MirnaTargetsConfig) -> PreparedInput[SequenceArray
         "transcript_offsets": laid.offsets,
         "transcript_order": order.astype(np.int32),
     }
+    counts = {
+        "mirnas_read": len(mirnas) + len(mirnas.bad) + mirnas.n_passed,
+        "mirnas_kept": len(mirnas),
+        "transcripts_read": len(transcripts) + len(transcripts.bad) + transcripts.n_passed,
+        "transcripts_kept": len(transcripts),
+        "mirna_letters": int(mirnas.text.size),
+        "transcript_letters": int(laid.text.size),
+        "longest_transcript": longest,
+        "pairs": len(mirnas) * len(transcripts),
+    }
     missing: list[tuple[str, str]] = []
     if pairs is not None:
         spelled = [(mirna, transcripts.spelled(name)) for mirna, name in pairs]
         source = str(config.restrict)
         state["restrict"], missing, found = match_restrict(spelled, mirnas, transcripts, source)
         messages += found
+        counts |= {
+            "pairs": len(state["restrict"]),
+            "restrict_pairs_read": len(pairs),
+            "restrict_pairs_missing": len(missing),
+        }
     items, renamed = items_table(mirnas, transcripts)
     genes: dict[str, str] = {}
     if config.genes is not None:
@@ -119,22 +134,6 @@ def prepare_sequences(config: MirnaTargetsConfig) -> PreparedInput[SequenceArray
                 transcripts.spelled,
             )
         )
-    counts = {
-        "mirnas_read": len(mirnas) + len(mirnas.bad) + mirnas.n_passed,
-        "mirnas_kept": len(mirnas),
-        "transcripts_read": len(transcripts) + len(transcripts.bad) + transcripts.n_passed,
-        "transcripts_kept": len(transcripts),
-        "mirna_letters": int(mirnas.text.size),
-        "transcript_letters": int(laid.text.size),
-        "longest_transcript": longest,
-        "pairs": len(mirnas) * len(transcripts),
-    }
-    if pairs is not None:
-        counts |= {
-            "pairs": len(state["restrict"]),
-            "restrict_pairs_read": len(pairs),
-            "restrict_pairs_missing": len(missing),
-        }
     for part in more:
         state.update(cast(SequenceArrays, part.state))
         counts |= part.counts

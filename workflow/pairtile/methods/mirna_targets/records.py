@@ -88,12 +88,8 @@ def choose_mirnas(
             f"none of its {len(named)} names ({join_first(missing)}) in {mirnas.path}",
             f"names such as {join_first(mirnas.names)}",
         )
-    if not missing:
-        return chosen, [note]
-    return chosen, [
-        note,
-        message("mirnas_not_there", n=len(missing), of=len(named), names=join_first(missing)),
-    ]
+    lost = message("mirnas_not_there", n=len(missing), of=len(named), names=join_first(missing))
+    return chosen, [note, lost] if missing else [note]
 
 
 def with_whole_headers(fasta: Fasta) -> tuple[Fasta, list[Message]]:
@@ -115,19 +111,14 @@ def without_duplicates(fasta: Fasta) -> tuple[Fasta, list[Message]]:
     """Each record once: of those with the same header and the same letters (U as T, in either case)
     the first; a note of how many were passed over."""
     twice = {name for name, n in Counter(fasta.first_words).items() if n > 1}
-    seen: set[tuple[str, str]] = set()
-    rows = []
+    first: dict[tuple[str, str], int] = {}
     for k, name in enumerate(fasta.first_words):
-        record = (
-            (name, fasta.sequence(k).upper().replace("U", "T")) if name in twice else (name, "")
-        )
-        if record not in seen:
-            rows.append(k)
-        seen.add(record)
-    n = len(fasta) - len(rows)
+        letters = fasta.sequence(k).upper().replace("U", "T") if name in twice else ""
+        first.setdefault((name, letters), k)
+    n = len(fasta) - len(first)
     if not n:
         return fasta, []
-    return fasta.only(rows), [message("same_record_twice", path=fasta.path, n=n)]
+    return fasta.only([*first.values()]), [message("same_record_twice", path=fasta.path, n=n)]
 
 
 def _format_species(there: Counter[str], limit: int = 5) -> str:
@@ -242,8 +233,7 @@ def _of_pipes(fasta: Fasta) -> _Parts:
 
 
 def _column_of(pattern: re.Pattern[str], columns: Sequence[list[str]]) -> int | None:
-    fits = (k for k, column in enumerate(columns) if all(map(pattern.fullmatch, column)))
-    return next(fits, None)
+    return next((k for k, c in enumerate(columns) if all(map(pattern.fullmatch, c))), None)
 
 
 def _symbol_column(
@@ -255,10 +245,9 @@ def _symbol_column(
     if gencode and all(map(re.compile("(OTT.*|-|)").fullmatch, columns[2])):
         return 5 if all(length.isdigit() for length in columns[6]) else None
     n_genes = len(set(columns[0 if gene is None else gene]))
+    others = _NO_SYMBOL.fullmatch, _TRANSCRIPTS.fullmatch, _GENES.fullmatch
     for k, column in enumerate(columns):
-        words = {word for word in column if not _NO_SYMBOL.fullmatch(word)}
-        ids = _TRANSCRIPTS.fullmatch, _GENES.fullmatch
-        words = {word for word in words if " " not in word and not any(of(word) for of in ids)}
+        words = {w for w in set(column) if " " not in w and not any(of(w) for of in others)}
         if words and 2 * len(words) >= n_genes:
             return k
     return None

@@ -117,11 +117,10 @@ def _conservation(results: Results) -> dict[str, object] | None:
     if rows.empty:
         return None
     row = rows.iloc[(len(rows) - 1) // 2]
-    rates = [row[name] for name in ("conservation_rate", "rate_low", "rate_high")]
     return {
         "by_tree": "min_branch_length" in rows,
         "bound": row.iloc[2],
-        "rates": [max(rate, 0.0) for rate in rates],
+        "rates": [max(row[of], 0.0) for of in ("conservation_rate", "rate_low", "rate_high")],
         **row[["sites", "kept", "expected"]],
     } if row["sites"] else None  # fmt: skip
 

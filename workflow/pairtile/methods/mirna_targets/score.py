@@ -247,9 +247,6 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
         if not self.config.estimator.energies:
             edges = edges.drop(columns=["energy_kcal_mol", "total_energy_kcal_mol"])
         genes = {"genes_with_sites": int(edges["target"].nunique())}
-        significant = {}
-        if "joint_q_value" in edges:
-            significant["edges_q_below_0.05"] = int((edges["joint_q_value"] <= ALPHA).sum())
         return Network(
             edges,
             directed=True,
@@ -260,7 +257,11 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
                 "transcripts_with_sites": by_transcript[
                     by_transcript["n_hits"] > 0
                 ].target.nunique(),
-                **significant,
+                **(
+                    {"edges_q_below_0.05": int((edges["joint_q_value"] <= ALPHA).sum())}
+                    if "joint_q_value" in edges
+                    else {}
+                ),
             },
             threshold={
                 "score": float(self.config.estimator.score),

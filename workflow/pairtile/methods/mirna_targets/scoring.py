@@ -117,12 +117,6 @@ def state_sequences(state: Mapping[str, object]) -> tuple[SequenceBatch, Sequenc
     return SequenceBatch.of_state(state, "mirna"), SequenceBatch.of_state(state, "transcript")
 
 
-def state_texts(state: Mapping[str, object]) -> tuple[Texts, Texts]:
-    """The same for kernels."""
-    mirnas, transcripts = state_sequences(state)
-    return mirnas.texts, transcripts.texts
-
-
 @dataclass(frozen=True)
 class AlignmentScoring:
     """The integers of one set of alignment parameters.

@@ -90,8 +90,8 @@ def candidates(
 
     allowed   bool (miRNAs, references): pairs to look at; all where None
     """
-    groups = group_mirnas(mirnas, scoring)
     scores = scoring.all_row_pair_scores(mirnas)
+    groups = group_mirnas(mirnas, scoring, scores)
     parts = [
         part
         for tasks in _batches(groups, references, allowed)
@@ -108,14 +108,18 @@ def candidates(
 # --- groups of miRNAs ---------------------------------------------------------------------------
 
 
-def group_mirnas(mirnas: SequenceBatch, scoring: AlignmentScoring) -> list[LaneGroup]:
-    """Sort those miRNAs that can reach the threshold by length, and put them into groups."""
+def group_mirnas(
+    mirnas: SequenceBatch, scoring: AlignmentScoring, scores: NDArray[np.int32]
+) -> list[LaneGroup]:
+    """Sort those miRNAs that can reach the threshold by length, and put them into groups.
+
+    scores   ``scoring.all_row_pair_scores`` of them
+    """
     lengths = np.diff(mirnas.offsets)
     different, number = np.unique(lengths, return_inverse=True)
     highest = np.array([scoring.highest_score(int(n)) for n in different], dtype=np.int64)
     able = highest[number] >= scoring.threshold
     order = np.flatnonzero(able)[np.argsort(lengths[able], kind="stable")]
-    scores = scoring.all_row_pair_scores(mirnas)
     groups = []
     for k in range(0, len(order), LANES):
         members = order[k : k + LANES]

@@ -99,8 +99,8 @@ def context_scores(
     found = HitSites.empty(len(sites.i))._replace(
         seed_class=sites.seed_class, seed_end=sites.seed_end
     )
-    columns = context_columns(mirnas.texts, transcripts.texts, sites.i, sites.j, found)
-    return columns["context_score"]
+    texts = mirnas.texts, transcripts.texts
+    return context_columns(*texts, sites.i, sites.j, found)["context_score"]
 
 
 def class_counts(sites: SeedSites) -> pd.DataFrame:

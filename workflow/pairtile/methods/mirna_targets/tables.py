@@ -33,7 +33,6 @@ from pairtile.methods.mirna_targets.scoring import (
     pair_starts,
     reverse_cumsum,
     state_sequences,
-    state_texts,
 )
 from pairtile.methods.mirna_targets.search import ALIGNMENT, ROWS
 from pairtile.methods.mirna_targets.seed_sites import SeedSites, context_columns, context_scores
@@ -369,7 +368,8 @@ def _sites(
     )
     query = _letters(large_text(rows, "query_alignment"))
     reference = _letters(large_text(rows, "reference_alignment"))
-    hit_sites(*state_texts(state), spans, query, reference, sites)
+    of_mirnas, of_transcripts = state_sequences(state)
+    hit_sites(of_mirnas.texts, of_transcripts.texts, spans, query, reference, sites)
     return sites, spans
 
 
@@ -411,8 +411,9 @@ def context_of(hits: pa.Table, state: SequenceArrays) -> dict[str, pa.Array]:
     transcripts = (codes(hits["transcript"]) - len(state["mirna_offsets"]) + 1).astype(np.int32)
     sites, spans = _sites(hits, hits["query_end"].to_numpy(), mirnas, transcripts, state)
     columns: dict[str, pa.Array] = {}
+    of_mirnas, of_transcripts = state_sequences(state)
     for name, values in context_columns(
-        *state_texts(state), spans.mirna, spans.transcript, sites
+        of_mirnas.texts, of_transcripts.texts, spans.mirna, spans.transcript, sites
     ).items():
         column = _missing(values.round(4))
         if name == "context_score":
@@ -473,8 +474,6 @@ def quoted(word: str) -> str:
 
 def _as_text(column: pa.Array) -> pa.Array:
     if pa.types.is_dictionary(column.type):
-        values = pa.array([quoted(value) for value in column.dictionary.to_pylist()], pa.string())
-        text = values.take(column.indices)
-    else:
-        text = column.cast(pa.string())
-    return pc.fill_null(text.cast(pa.large_string()), "")
+        words = pa.array([quoted(word) for word in column.dictionary.to_pylist()], pa.string())
+        column = words.take(column.indices)
+    return pc.fill_null(column.cast(pa.string()).cast(pa.large_string()), "")
