@@ -13,7 +13,7 @@ PACKAGE = ROOT / "workflow/pairtile"
 
 # Statements of Python that the package, its core and each method may have: these numbers only ever
 # go down. Write the new one when there are fewer.
-MAX_PACKAGE = 44_985
+MAX_PACKAGE = 44_976
 CORE = ("engine", "declare", "config", "io", "preprocess", "report", "steps", "runtime", "api")
 MAX_CORE = 13_303
 MAX_OF_METHODS = {  # without their kernels
@@ -21,7 +21,7 @@ MAX_OF_METHODS = {  # without their kernels
     "multimodal_correlation": 3_856,
     "mutual_information": 2_749,
     "predictor_pairs": 2_850,
-    "trajectory_correlation": 5_241,
+    "trajectory_correlation": 5_232,
 }
 
 PAID = "take as many away in the same part as a change adds (CONTRIBUTING.md, The house)"

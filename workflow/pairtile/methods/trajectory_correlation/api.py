@@ -324,7 +324,9 @@ def _asked(
         time_series=[name_of(n) for n in range(len(replicas))],
         table={"dimensions": dimensions, "angles": "radians" if angles else "none"},
     )
-    return config, {one.path: one for one in series_tables(replicas, labels, config)}, labels
+    called = [str(label) for label in (range(replicas[0].shape[1]) if labels is None else labels)]
+    parts = {name_of(n): part for n, part in enumerate(replicas)}
+    return config, {n: _series_table(n, called, part, config) for n, part in parts.items()}, labels
 
 
 def _not_beside(found: bool, key: str, what: str) -> None:
@@ -556,12 +558,10 @@ class OpenTrajectories(Trajectories):
 
     def _frames(self, run: Run, numbers: range) -> Iterator[Frame]:
         """Here: what is open may be no file."""
-        trajectory = self._load(run.files)
-        for number in numbers:
-            try:
-                yield Frame.of_step(trajectory[number])
-            except Exception as error:  # readers of some forty formats raise what they like
-                raise ReaderError(type(error).__name__, str(error)) from error
+        try:
+            yield from self._steps(run, numbers)
+        except Exception as error:  # readers of some forty formats raise what they like
+            raise ReaderError(type(error).__name__, str(error)) from error
 
     def _show_first(self, run: Run) -> None:
         _ = self._load(run.files)[run.frames[0]]
@@ -602,29 +602,12 @@ def as_arrays(
     return arrays, labels
 
 
-def series_tables(
-    replicas: Sequence[NDArray[np.float64]],
-    labels: pd.Index[str] | None,
-    config: TrajectoryCorrelationConfig,
-) -> list[SeriesTable]:
-    """The frames that ``config`` asks for, as tables of time series that have been read.
-
-    Raises
-    ------
-    InputError
-        Values that are no finite numbers.
-    """
-    numbers = range(replicas[0].shape[1])
-    names = [str(label) for label in (numbers if labels is None else labels)]
-    return [
-        _series_table(name_of(n), names, part[config.frames.as_slice], config)
-        for n, part in enumerate(replicas)
-    ]
-
-
 def _series_table(
     path: str, names: list[str], part: NDArray[np.float64], config: TrajectoryCorrelationConfig
 ) -> SeriesTable:
+    """The frames that ``config`` asks for, as a table of time series that has been read. Raises
+    InputError for values that are no finite numbers."""
+    part = part[config.frames.as_slice]
     wrong = unusable(part, config.estimator.allows_missing)
     if wrong.any():
         frame, variable, axis = where = tuple(np.argwhere(wrong)[0])

@@ -19,7 +19,6 @@ from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelation
 from pairtile.methods.trajectory_correlation.read_trajectory import (
     DEFAULT_FIT,
     Run,
-    box_of,
     check_finite,
     fit_selection,
     trajectories_of,
@@ -271,7 +270,7 @@ class _Preparation:
             box = None
             for k, (_, step) in enumerate(islice(read, len(frames))):
                 block[k] = step.positions[atoms]
-                box = box_of(step)
+                box = step.dimensions
             check_finite(self.input, run, frames, atoms, block)
             yield block, box
 

@@ -41,7 +41,6 @@ from pairtile.methods.trajectory_correlation.unwrap import Frame, WholeMolecules
 if TYPE_CHECKING:
     from MDAnalysis import Universe
     from MDAnalysis.coordinates.base import ProtoReader
-    from MDAnalysis.coordinates.timestep import Timestep
 
 message = messages_of(__package__)
 
@@ -115,7 +114,7 @@ class Trajectories:
             raise InputError.at(
                 topology,
                 "",
-                _cannot_read(error),
+                _cannot_read(ReaderError(type(error).__name__, str(error))),
                 f"a topology that MDAnalysis reads (see {_FORMATS})",
             ) from error
         self.said: dict[tuple[str, ...], Message] = {}
@@ -266,13 +265,12 @@ class Trajectories:
 
     def _frames(self, run: Run, numbers: range) -> Iterator[Frame]:
         """Read by a process of its own, which may die of a damaged file."""
+        return in_fork(partial(self._steps, run, numbers), self._memory_bytes(run.files))
 
-        def frames() -> Iterator[Frame]:
-            trajectory = self._load(run.files)
-            for number in numbers:
-                yield Frame.of_step(trajectory[number])
-
-        return in_fork(frames, self._memory_bytes(run.files))
+    def _steps(self, run: Run, numbers: range) -> Iterator[Frame]:
+        trajectory = self._load(run.files)
+        for number in numbers:
+            yield Frame.of_step(trajectory[number])
 
     def unwrap(self, selections: Mapping[str, str]) -> None:
         """From here on, ``read`` gives the residues of these selections whole; names of keys ->
@@ -447,12 +445,6 @@ def import_mdanalysis() -> ModuleType:
     return package
 
 
-def box_of(step: Timestep) -> NDArray[np.float32] | None:
-    """The periodic box of a time step (three lengths in Angstrom, three angles), or None."""
-    box = step.dimensions
-    return None if box is None or not np.all(np.asarray(box) > 0) else np.asarray(box)
-
-
 def _frames_in_header(file: str) -> int:
     """The number of frames in the header of a DCD file (0: unknown, as in other formats).
 
@@ -511,14 +503,10 @@ _quiet = partial(warnings.catch_warnings, action="ignore")
 """MDAnalysis warns of every guess (masses, elements, time steps)."""
 
 
-def _cannot_read(error: Exception) -> str:
-    if isinstance(error, ReaderError):
-        if not error.kind:
-            return f"damage that MDAnalysis' reader dies of ({error.text}); copy the file anew"
-        kind, text = error.kind, error.text
-    else:
-        kind, text = type(error).__name__, str(error)
-    return f"what MDAnalysis cannot read ({kind}: {_first_line(text) or kind})"
+def _cannot_read(error: ReaderError) -> str:
+    if not error.kind:
+        return f"damage that MDAnalysis' reader dies of ({error.text}); copy the file anew"
+    return f"what MDAnalysis cannot read ({error.kind}: {_first_line(error.text) or error.kind})"
 
 
 def _first_line(text: object) -> str:

@@ -29,7 +29,6 @@ from pairtile.methods.trajectory_correlation.atoms import (
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.read_trajectory import (
     DEFAULT_FIT,
-    box_of,
     check_finite,
     trajectories_of,
 )
@@ -259,7 +258,7 @@ def trajectory_contacts(
         for number, step in source.read(run, chosen[k]):
             positions = step.positions[atoms]
             check_finite(source, run, [number], atoms, positions[None])
-            counts[k] = counts[k] + touching_residues(positions, box_of(step), owner, n, cutoff)
+            counts[k] = counts[k] + touching_residues(positions, step.dimensions, owner, n, cutoff)
             progress.advance(1)
     least = rule.fraction if config.pairs == "in_contact" else 0.0
     return variable_contacts(counts, frames, items.loc[items["kept"], "residue"].to_numpy(), least)

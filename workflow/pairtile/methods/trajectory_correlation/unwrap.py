@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Frame:
-    """Positions of all atoms in Angstrom, (atoms, 3), and the box as three lengths and three
-    angles, or None."""
+    """Positions of all atoms in Angstrom, (atoms, 3), and the periodic box as three lengths and
+    three angles; None where there is none, or a number of it is 0."""
 
     positions: NDArray[np.float32]
     dimensions: NDArray[np.float32] | None
@@ -36,7 +36,9 @@ class Frame:
     @classmethod
     def of_step(cls, step: Timestep) -> Frame:
         """From a time step of MDAnalysis, which is overwritten by the next."""
-        return cls(step.positions.copy(), step.dimensions)
+        box = step.dimensions
+        there = box is not None and np.all(np.asarray(box) > 0)
+        return cls(step.positions.copy(), np.asarray(box) if there else None)
 
 
 class WholeMolecules:
@@ -96,7 +98,7 @@ def _add_along(child, parent, apart, images):  # type: ignore[no-untyped-def]
 
 
 def _present(box: NDArray[np.float32] | None, name: str) -> NDArray[np.float32]:
-    if box is None or not np.all(np.asarray(box) > 0):
+    if box is None:
         raise InputError.at(name, "unwrap: true", "no periodic box", "one in every frame")
     return np.asarray(box, dtype=np.float32)
 
