@@ -48,11 +48,16 @@ def compare(first: Path, second: Path, as_json: bool = False) -> str:
 
 def _names_of(network: pd.DataFrame) -> GeneNames:
     """What a network joins, with symbols where its table has them."""
-    parts = [
-        pd.DataFrame({"name": network[end], "symbol": network.get(f"{end}_symbol", "")})
-        for end in ("source", "target")
-    ]
-    items = pd.concat(parts).drop_duplicates("name").assign(kept=True)
+    items = (
+        pd.concat(
+            [
+                pd.DataFrame({"name": network[end], "symbol": network.get(f"{end}_symbol", "")})
+                for end in ("source", "target")
+            ]
+        )
+        .drop_duplicates("name")
+        .assign(kept=True)
+    )
     return GeneNames.of_items(items, False, False)
 
 
@@ -138,22 +143,31 @@ def read_network(path: Path) -> pd.DataFrame:
         one_of = ", ".join(str(path.parent / name) for name in names)
         raise InputError.at(path, "", "the groups of a table that was split", f"one of {one_of}")
     if is_adj(file):
-        rows = [row for _, row in read_adj(file)]
-        return pd.DataFrame(rows, columns=["source", "target", "score"]).astype({"score": float})
+        return pd.DataFrame(
+            [row for _, row in read_adj(file)], columns=["source", "target", "score"]
+        ).astype({"score": float})
     try:
         if file.suffix == ".parquet":
             table = pd.read_parquet(file)
         else:
             table = pd.read_csv(file, sep="\t", dtype={"source": str, "target": str})
     except (OSError, ValueError) as error:
-        found = getattr(error, "strerror", None) or str(error).splitlines()[0]
-        raise InputError.at(file, "", found, "a network.parquet or network.tsv") from error
+        raise InputError.at(
+            file,
+            "",
+            getattr(error, "strerror", None) or str(error).splitlines()[0],
+            "a network.parquet or network.tsv",
+        ) from error
     missing = [name for name in ("source", "target") if name not in table]
     recorded = (_summary(path).get("ranked_by") or {}).get("score")
     score = next((name for name in (recorded, *VALUE_COLUMNS) if name in table), None)
     if missing or score is None:
-        wanted = f"source, target and one of {', '.join(VALUE_COLUMNS)}"
-        raise InputError.at(file, "header", f"columns {', '.join(table.columns)}", wanted)
+        raise InputError.at(
+            file,
+            "header",
+            f"columns {', '.join(table.columns)}",
+            f"source, target and one of {', '.join(VALUE_COLUMNS)}",
+        )
     symbols = [name for name in ("source_symbol", "target_symbol") if name in table]
     return table[["source", "target", *symbols]].assign(score=table[score].astype(float))
 

@@ -96,12 +96,15 @@ def write_crate(config: Path, out: Path) -> int:
     )
     last = max(summaries.values(), key=lambda summary: summary["run"]["date"])["run"]
     text = yaml.safe_dump(given, sort_keys=False, allow_unicode=True)
-    facts = {
-        "contentSize": len(text.encode()),
-        "sha256": hashlib.sha256(text.encode()).hexdigest(),
-        "exampleOfWork": parameter,
-    }
-    settings = crate.add_file(StringIO(text), CONFIG, properties=facts)
+    settings = crate.add_file(
+        StringIO(text),
+        CONFIG,
+        properties={
+            "contentSize": len(text.encode()),
+            "sha256": hashlib.sha256(text.encode()).hexdigest(),
+            "exampleOfWork": parameter,
+        },
+    )
     parameter["workExample"] = settings
     action = crate.add_action(
         workflow,
@@ -163,8 +166,12 @@ def reproduce(
     with chdir(crate):
         made = set(_places_of_results(load_run(given)).values())
     if differing := sorted(made ^ results.keys()):
-        expected = "the checksum of each result that its configuration makes, and no other"
-        raise InputError.at(crate, METADATA, f"other results, {differing[0]} for one", expected)
+        raise InputError.at(
+            crate,
+            METADATA,
+            f"other results, {differing[0]} for one",
+            "the checksum of each result that its configuration makes, and no other",
+        )
     shown = json.dumps(given, indent=2)  # ASCII: nothing in it for the terminal to obey
     size = memory(sum(part.size for part in inputs.values()))
     if not agreed(
@@ -218,16 +225,24 @@ def _parts_of_run(crate: Path) -> tuple[dict[str, Part], dict[str, Part]]:
         *(OSError, ValueError, LookupError, TypeError, AttributeError),
         *(RecursionError, OverflowError),
     ) as error:
-        found = f"no run ({type(error).__name__}: {error})"
-        raise InputError.at(crate, METADATA, found, "what pairtile crate writes") from error
+        raise InputError.at(
+            crate,
+            METADATA,
+            f"no run ({type(error).__name__}: {error})",
+            "what pairtile crate writes",
+        ) from error
     if version != __version__:
         raise ConfigError.at(crate, "", f"pairtile {version}", f"{__version__}, as is here")
     for parts, top in zip(stated, (INPUTS, RESULTS), strict=True):
         for name in parts.keys() - {CONFIG}:
             inside = name.startswith(f"{top}/") and posixpath.normpath(name) == name
             if not (inside and name.isprintable()):
-                expected = f"{CONFIG}, or a file below {INPUTS}/ or, of a result, {RESULTS}/"
-                raise InputError.at(crate, METADATA, repr(name), expected)
+                raise InputError.at(
+                    crate,
+                    METADATA,
+                    repr(name),
+                    f"{CONFIG}, or a file below {INPUTS}/ or, of a result, {RESULTS}/",
+                )
     return stated[0], stated[1]
 
 
@@ -251,8 +266,12 @@ def _check_files(crate: Path, parts: Mapping[str, Part], folder: Path) -> None:
             raise InputError.at(crate / name, "", "another size", "the file of the run")
     free = shutil.disk_usage(next(top for top in folder.absolute().parents if top.exists())).free
     if (size := sum(part.size for part in parts.values())) > free:
-        expected = f"at most what is free for {folder}, {memory(free)}"
-        raise InputError.at(crate, "", f"files of {memory(size)}", expected)
+        raise InputError.at(
+            crate,
+            "",
+            f"files of {memory(size)}",
+            f"at most what is free for {folder}, {memory(free)}",
+        )
     for name, part in parts.items():
         if not _is(crate / name, part.sha256):
             raise InputError.at(crate / name, "", "another content", "the file of the run")
@@ -276,8 +295,12 @@ def _configuration(crate: Path, inputs: Mapping[str, Part]) -> dict[str, object]
                 else any(f"{part}/".startswith(f"{file}/") for part in files)
             )
             if not known:
-                expected = "a file that the metadata of the crate name, or an address with checksum"
-                raise ConfigError.at(path, f"analyses.{name}.{key}", repr(file), expected)
+                raise ConfigError.at(
+                    path,
+                    f"analyses.{name}.{key}",
+                    repr(file),
+                    "a file that the metadata of the crate name, or an address with checksum",
+                )
     return dict(read_mapping_file(path))
 
 
@@ -301,9 +324,11 @@ def _check_results(known: Config, summaries: Mapping[str, Any]) -> None:
             used = summaries.get(run_of.name, {}).get("parameters", {})
             differ = differences(run_of.config.resolved() | {"seed": run_of.seed}, used)
             keys = [key for key, (asked, _) in differ.items() if asked not in (None, "auto")]
-            what = f"results of other settings ({', '.join(keys)})"
             raise InputError.at(
-                run_of.folder, "", what, "those of this configuration: run it first"
+                run_of.folder,
+                "",
+                f"results of other settings ({', '.join(keys)})",
+                "those of this configuration: run it first",
             )
 
 
@@ -361,14 +386,23 @@ def _new_crate() -> ROCrate:
         from rocrate.model import ContextEntity
         from rocrate.rocrate import ROCrate
     except ImportError as error:
-        message = "found no package rocrate; expected the extra crate of pairtile, which brings it"
-        raise ConfigError(message) from error
+        raise ConfigError(
+            "found no package rocrate; expected the extra crate of pairtile, which brings it"
+        ) from error
     crate = ROCrate(version="1.1")  # what the profiles are written for
     crate.metadata.extra_terms["sha256"] = "https://schema.org/sha256"  # younger than 1.1
     crate.name = "A run of pairtile"
     crate.description = "Networks from every pair of a data set: configuration, inputs, results."
     crate.license = "Not stated: that of the input files."
     for name, url in PROFILES.items():
-        facts = {"@type": "CreativeWork", "name": name, "version": url.rpartition("/")[2]}
-        crate.root_dataset.append_to("conformsTo", crate.add(ContextEntity(crate, url, facts)))
+        crate.root_dataset.append_to(
+            "conformsTo",
+            crate.add(
+                ContextEntity(
+                    crate,
+                    url,
+                    {"@type": "CreativeWork", "name": name, "version": url.rpartition("/")[2]},
+                )
+            ),
+        )
     return crate

@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     for_snakemake,
                 )
             case "init":
-                from pairtile.command.init import init
+                from pairtile.command.short import init
 
                 print(init(options.method, options.out, options.force), end="")
             case "check":
@@ -74,8 +74,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 from pairtile.command.crate import reproduce
                 from pairtile.report.formats import pluralise
 
-                agreed = partial(_agreed, yes=options.yes)
-                found = reproduce(options.crate, options.out, agreed, for_snakemake)
+                found = reproduce(
+                    options.crate, options.out, partial(_agreed, yes=options.yes), for_snakemake
+                )
                 for name in found.compared:
                     print(f"{'differs' if name in found.differing else 'same'}: {name}")
                 for name in found.with_times:

@@ -8,17 +8,27 @@ import shlex
 import signal
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from types import FrameType
 
-from pairtile.command.workflow_folder import workflow_folder
 from pairtile.errors import ConfigError
 from pairtile.runtime.end_together import ENDS_WITH, end_with_parent
 from pairtile.runtime.progress import ENDING, MARK, PROGRESS
 from pairtile.runtime.record import COMMAND
+
+
+def workflow_folder() -> Path:
+    """The folder that holds ``Snakefile`` and ``config/examples``: a checkout, or where a wheel has
+    installed them."""
+    checkout = Path(__file__).resolve().parents[3]
+    if (checkout / "Snakefile").is_file():
+        return checkout
+    return Path(sysconfig.get_path("data")) / "share" / "pairtile"
+
 
 SNAKEFILE = workflow_folder() / "Snakefile"
 

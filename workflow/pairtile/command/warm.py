@@ -50,10 +50,12 @@ def try_method(method: Method, backend: str) -> str:
         config = Path(name) / "config.json"
         config.write_text(json.dumps({"backend": backend, "analyses": {"trial": section}}))
         command = [sys.executable, "-P", "-m", "snakemake", "--snakefile", str(SNAKEFILE)]
-        command += ["--configfile", str(config), "--directory", name, "--cores", "1"]
-        # The page compiles nothing.
         done = subprocess.run(
-            [*command, "--omit-from", "report"],
+            [
+                *command,
+                *("--configfile", str(config), "--directory", name, "--cores", "1"),
+                *("--omit-from", "report"),  # the page compiles nothing
+            ],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
