@@ -23,8 +23,8 @@ from pairtile.methods.predictor_pairs.report import (
 from pairtile.methods.predictor_pairs.report_results import predictor_results
 from pairtile.report.results import read_results
 from pairtile.runtime.files import read_json, write_json
+from pairtile.view.pair_store import open_store
 from pairtile.view.server import Server
-from pairtile.view.set_store import open_store
 from predictor_levels import (
     PARTS,
     analysis,

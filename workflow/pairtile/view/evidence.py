@@ -188,8 +188,11 @@ def _packed_profiles(results: Results) -> dict[str, object] | None:
 
     cells = dict(zip(given["columns"].tolist(), given["cells"], strict=True))
     samples, groups = given["samples"], {by: cells[by] for _, by in asked}
-    shown = Samples(len(samples), values, "", names=samples, groups=groups)
-    return _packed_samples(shown, items, np.arange(len(items)))[0]
+    return _packed_samples(
+        Samples(len(samples), values, "", names=samples, groups=groups),
+        items,
+        np.arange(len(items)),
+    )[0]
 
 
 def _packed_samples(
@@ -241,8 +244,9 @@ def _groups(
         numbers = pd.to_numeric(texts, errors="coerce")
         distinct = sorted(set(texts) - {""})
         if len(distinct) > MAX_LABELS and numbers.notna().sum() == (texts != "").sum():
-            scale = _packed(numbers.to_numpy(dtype=np.float64)[None], 1)
-            found.append({"heading": heading, **scale})
+            found.append(
+                {"heading": heading, **_packed(numbers.to_numpy(dtype=np.float64)[None], 1)}
+            )
         elif 1 < len(distinct) <= MAX_LABELS:
             codes = pd.Index(distinct).get_indexer(pd.Index(texts))
             found.append({"heading": heading, "labels": distinct, "of": codes.tolist()})

@@ -154,8 +154,7 @@ def _row(folder: Path, runs: bool, read_inputs: bool) -> dict[str, Any]:
     pairs = summary.get("counts", {}).get("pairs")
     # The first figure of a page shows what was found.
     content = page.path.read_text(encoding="utf-8") if page else ""
-    figures = re.findall(r'id="figure-(\w+)"', content)
-    pictures = (f"figures/{name}.png" for name in figures)
+    pictures = (f"figures/{name}.png" for name in re.findall(r'id="figure-(\w+)"', content))
     states = {"finished": current, "failed": error, "running": runs, "out of date": page}
     return {
         "name": folder.name,

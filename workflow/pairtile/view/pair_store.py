@@ -1,4 +1,5 @@
-"""All stored pairs of an analysis: the partners of an item, and the pairs from a score on.
+"""All stored pairs of an analysis: the partners of an item, and the pairs from a score on; or the
+sets of predictors that one has in place of pairs.
 
 ``pairs.parquet`` is sorted by its first item, so that the pairs in which an item comes first lie
 together, and its row groups' statistics find them. Those in which it comes second are everywhere.
@@ -18,18 +19,20 @@ import threading
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from pairtile.declare.tables import read_result_table
 from pairtile.engine.custody import check_finished
 from pairtile.errors import StoreError
 from pairtile.io.names import GeneNames
 from pairtile.io.networks.table import SIGNED_COLUMN, VALUE_COLUMNS
 from pairtile.io.symbols import unique_labels
+from pairtile.method import methods
 from pairtile.runtime.files import read_json, read_table, write_arrays, write_json
 from pairtile.runtime.user_cache import user_cache
 
@@ -193,8 +196,11 @@ class PairStore(Store):
     def _read(self, groups: list[int]) -> Pairs:
         with self._lock:
             rows = self._file.read_row_groups(groups, columns=["i", "j", self.score])
-        score = rows[self.score].to_numpy().astype(np.float32)
-        return Pairs(rows["i"].to_numpy(), rows["j"].to_numpy(), score)
+        return Pairs(
+            rows["i"].to_numpy(),
+            rows["j"].to_numpy(),
+            rows[self.score].to_numpy().astype(np.float32),
+        )
 
     def _indexed(self, spans: Iterable[tuple[int, int]]) -> NDArray[np.void]:
         """Rows of the index, from (begin, end) to (begin, end)."""
@@ -275,12 +281,14 @@ class PairStore(Store):
                 counts += np.bincount(_bins(self._strength(known)), minlength=len(counts))
                 cut = self._strength(best.score[-1:]) if len(best.score) == MAX_BEST else [0]
                 ends = [best, block.rows(self._strength(block.score) >= cut[0])]
-                joined = Pairs(
-                    np.concatenate([part.first for part in ends]),
-                    np.concatenate([part.second for part in ends]),
-                    np.concatenate([part.score for part in ends]),
-                )
-                best = self._best(joined, 0).rows(slice(MAX_BEST))
+                best = self._best(
+                    Pairs(
+                        np.concatenate([part.first for part in ends]),
+                        np.concatenate([part.second for part in ends]),
+                        np.concatenate([part.score for part in ends]),
+                    ),
+                    0,
+                ).rows(slice(MAX_BEST))
         write_arrays(
             folder / "blocks.npz",
             {
@@ -296,3 +304,51 @@ def _bins(strength: NDArray[np.float32]) -> NDArray[np.int32]:
     """Floats that are not negative are in the order of their bits."""
     # -0 has another sign than 0.
     return (np.asarray(strength, np.float32) + np.float32(0)).view(np.int32) >> KEPT_BITS
+
+
+class SetStore(Store):
+    """The sets that a search for predictors reports, with the answers of ``PairStore``."""
+
+    FILE, WORDS = "predictors.tsv", ("sets of predictors", "sets", "Sets of or with")
+    score = "mi_bits"
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        table = read_result_table(self.path, methods()[self.summary["method"]].package)
+        table = table.sort_values(self.score, ascending=False, kind="stable")
+        self.columns = ("target", *(c for c in map(str, table) if c.startswith("predictor_")))
+        named = table[[*self.columns]].map(lambda name: self.labels.get(name, name))
+        self._sets = named.to_numpy(dtype=str)
+        self._score = table[self.score].to_numpy(dtype=np.float32)
+        self.rows = len(table)
+
+    def named(self, sets: Pairs, most: int | None = None) -> Iterator[tuple[list[str], float]]:
+        """Target and predictors, and the score, of each of the first sets."""
+        for row in sets.first[:most].tolist():
+            yield self._sets[row].tolist(), float(self._score[row])
+
+    def partners(self, item: int, least: float = 0.0) -> Pairs:
+        """The sets of a target or with a predictor, by its row in items.parquet."""
+        found = self.best(least)
+        return found.rows((self._sets[found.first] == self.names[item]).any(axis=1))
+
+    def best(self, least: float = 0.0) -> Pairs:
+        """The sets with a score from ``least`` on, the best first; both items are their rows."""
+        rows = np.flatnonzero((self._score >= np.float32(least)) | (not least)).astype(np.int32)
+        return Pairs(rows, rows, self._score[rows])
+
+    def pairs(self, least: float = 0.0) -> Iterator[Pairs]:
+        """The same, in one part."""
+        yield self.best(least)
+
+    def count(self, least: float = 0.0) -> int:
+        """How many these are."""
+        return len(self.best(least).score)
+
+
+AnyStore: TypeAlias = PairStore | SetStore
+
+
+def open_store(folder: Path) -> AnyStore:
+    """What an analysis stores: sets where it reports sets, else pairs."""
+    return SetStore(folder) if (folder / SetStore.FILE).is_file() else PairStore(folder)

@@ -22,10 +22,18 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
+from markupsafe import Markup
+
 from pairtile.errors import InputError, PairtileError
+from pairtile.runtime.page_templates import content_policy, page_templates
 from pairtile.view.index import index_page
-from pairtile.view.pairs_page import ALIVE, pairs_page
-from pairtile.view.set_store import AnyStore, open_store
+from pairtile.view.pair_store import AnyStore, open_store
+
+HERE = Path(__file__).parent / "templates"
+REPORT = Path(__file__).parents[1] / "report/templates"
+
+ALIVE = (HERE / "alive.js").read_text(encoding="utf-8")
+"""The script by which a page that is served holds its server."""
 
 CLOSED_SECONDS = 10.0
 """So long it goes on when the last page was closed: a page that is loaded again is back by then."""
@@ -181,12 +189,16 @@ class _Handler(BaseHTTPRequestHandler):
         found = store.best(least) if item is None else store.partners(item, least)
         if wanted == "list":
             # A saved file has all rows.
-            rows = [
-                [*names, None if score != score else float(f"{score:.6g}")]
-                for names, score in store.named(found, 1000)
-            ]
-            count = store.count(least) if item is None else len(found.score)
-            return self._send_json({"count": count, "least": least, "rows": rows})
+            return self._send_json(
+                {
+                    "count": store.count(least) if item is None else len(found.score),
+                    "least": least,
+                    "rows": [
+                        [*names, None if score != score else float(f"{score:.6g}")]
+                        for names, score in store.named(found, 1000)
+                    ],
+                }
+            )
         if wanted != "list.tsv":
             return self._refuse(HTTPStatus.NOT_FOUND)
         self._begin(
@@ -200,10 +212,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write("".join(lines).encode())
 
     def _send_page(self, text: str, policy: str) -> None:
-        headers = {
-            "Content-Security-Policy": f"{policy}; connect-src 'self'; frame-ancestors 'none'"
-        }
-        self._begin(HTTPStatus.OK, "text/html; charset=utf-8", **headers)
+        self._begin(
+            HTTPStatus.OK,
+            "text/html; charset=utf-8",
+            **{"Content-Security-Policy": f"{policy}; connect-src 'self'; frame-ancestors 'none'"},
+        )
         self.wfile.write(text.encode())
 
     def _send_json(self, content: object) -> None:
@@ -226,3 +239,29 @@ class _Handler(BaseHTTPRequestHandler):
         for key, value in (headers | more).items():
             self.send_header(key, value)
         self.end_headers()
+
+
+def pairs_page(name: str, store: AnyStore) -> tuple[str, str]:
+    """The page of one analysis, and what its content policy allows."""
+    own = (HERE / f"{part}.js" for part in ("choose", "pairs", "alive"))
+    scripts = [
+        file.read_text(encoding="utf-8")
+        for file in (REPORT / "errors.js", *own, REPORT / "ready.js")
+    ]
+    text = (
+        page_templates(HERE)
+        .get_template("pairs.html.j2")
+        .render(
+            name=name,
+            method=store.summary["method"].replace("_", " "),
+            score=store.score,
+            columns=[column.replace("_", " ") for column in store.columns],
+            words=store.WORDS,
+            n_pairs=store.rows,
+            n_items=len(store.names),
+            has_report=(store.path.parent / "report.html").is_file(),
+            style=Markup((REPORT / "report.css").read_text(encoding="utf-8")),
+            scripts=[Markup(script) for script in scripts],
+        )
+    )
+    return text, content_policy(scripts)
