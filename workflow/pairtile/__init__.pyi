@@ -21,7 +21,7 @@ from .errors import PairtileError as PairtileError
 from .io.expression import Expression as Expression
 from .io.expression import read_expression as read_expression
 from .io.gold_standard import read_gold_standard as read_gold_standard
-from .io.networks.formats import export_network as export_network
+from .io.networks import export_network as export_network
 from .io.regulators import read_regulators as read_regulators
 from .methods.mirna_targets.api import duplex_energy as duplex_energy
 from .methods.mirna_targets.api import mirna_edges as mirna_edges

@@ -154,8 +154,12 @@ def _communities(ends: NDArray[np.int64], weights: NDArray[np.float64], n_nodes:
     distinct = ends[:, 0] != ends[:, 1]
     source, target = ends[distinct].T
     found = leiden_modules(source, target, weights[distinct], n_nodes, runs=3)
-    how = "Leiden (Traag et al. 2019), resolution 1, on the edges of this drawing"
-    return Grouping(found.astype(np.int64), "module", "modules", how)
+    return Grouping(
+        found.astype(np.int64),
+        "module",
+        "modules",
+        "Leiden (Traag et al. 2019), resolution 1, on the edges of this drawing",
+    )
 
 
 def _categories(
@@ -171,8 +175,9 @@ def _categories(
         and edges[column].nunique() <= max(MAX_VALUES, 0.8 * len(edges))
     }
     if SIGNED_COLUMN in edges:
-        signs = np.where(edges[SIGNED_COLUMN] < 0, "negative", "positive")
-        texts["sign"] = pd.Series(signs, dtype=str)
+        texts["sign"] = pd.Series(
+            np.where(edges[SIGNED_COLUMN] < 0, "negative", "positive"), dtype=str
+        )
     found = []
     for heading, text in texts.items():
         values, codes = _coded(text)

@@ -25,9 +25,13 @@ def write_tsv(network: NetworkTable, path: Path) -> None:
     str}, keep_default_na=False, na_values=[""])`` (before pandas 3.1 with
     ``float_precision="round_trip"``, too).
     """
-    columns = ["source", "target", *network.columns]
     network.edges.to_csv(
-        path, sep="\t", columns=columns, index=False, lineterminator="\n", encoding="utf-8"
+        path,
+        sep="\t",
+        columns=["source", "target", *network.columns],
+        index=False,
+        lineterminator="\n",
+        encoding="utf-8",
     )
 
 

@@ -88,8 +88,7 @@ def write_gexf(network: NetworkTable, path: Path) -> None:
     buffer = io.BytesIO()
     nx.write_gexf(graph, buffer, version="1.2draft")
     # networkx notes today's date in <meta>, ahead of anything a name could be found in.
-    text = re.sub(rb' lastmodifieddate="[^"]*"', b"", buffer.getvalue(), count=1)
-    path.write_bytes(text)
+    path.write_bytes(re.sub(rb' lastmodifieddate="[^"]*"', b"", buffer.getvalue(), count=1))
 
 
 def write_cx2(network: NetworkTable, path: Path) -> None:
@@ -123,8 +122,9 @@ def write_cx2(network: NetworkTable, path: Path) -> None:
     for number, ((source, target), record) in enumerate(
         zip(ends, weighted_records(network), strict=True)
     ):
-        attributes = {"interaction": interaction, **record}
-        document.add_edge(number, source=source, target=target, attributes=attributes)
+        document.add_edge(
+            number, source=source, target=target, attributes={"interaction": interaction, **record}
+        )
     document.set_visual_properties(_cx2_style(network))
     # ndex2's own write_as_raw_cx2 indents by four, which makes files four times as long and slow.
     with path.open("w", encoding="utf-8") as output:
@@ -183,8 +183,10 @@ def _continuous(attribute: str, at: Sequence[float], shown: Sequence[object]) ->
         ranges.append(between | {"includeMin": True, "includeMax": True})
     beyond = {"min": at[-1], "minVPValue": last, "includeMax": False}
     ranges.append(beyond | {"includeMin": len(at) == 1})
-    definition = {"attribute": attribute, "type": "double", "map": ranges}
-    return {"type": "CONTINUOUS", "definition": definition}
+    return {
+        "type": "CONTINUOUS",
+        "definition": {"attribute": attribute, "type": "double", "map": ranges},
+    }
 
 
 def _cx2_type(value: str | int | float | bool) -> str:

@@ -115,8 +115,9 @@ class NetworkTable:
     @property
     def is_regulator(self) -> np.ndarray:
         """Which kept genes are regulators, bool; all false without a regulator list."""
-        none = pd.Series(False, self.genes.index)
-        return self.genes.get("is_regulator", none).to_numpy(dtype=bool)
+        return self.genes.get("is_regulator", pd.Series(False, self.genes.index)).to_numpy(
+            dtype=bool
+        )
 
     def end_pairs(self) -> np.ndarray:
         """Both ends of each edge, int64, shape (edges, 2); the lower first if undirected."""
@@ -144,8 +145,9 @@ class NetworkTable:
         """Each edge as ``source``, ``target`` (rows of ``genes``) and ``rank`` (from 0, the
         strongest); the index says which row of ``edges`` it is. Those of an undirected network are
         there in both directions."""
-        rank = np.argsort(self.strongest())
-        edges = pd.DataFrame({"source": self.source, "target": self.target, "rank": rank})
+        edges = pd.DataFrame(
+            {"source": self.source, "target": self.target, "rank": np.argsort(self.strongest())}
+        )
         if self.directed:
             return edges
         return pd.concat([edges, edges.rename(columns={"source": "target", "target": "source"})])
