@@ -44,6 +44,18 @@ class AnnotationTable:
     unannotated: list[str] = field(default_factory=list)
     others: dict[str, list[str]] = field(default_factory=dict)
 
+    def column(self, name: str) -> list[str]:
+        """The cells of one column. Raises InputError where there is none of this name."""
+        if name not in self.columns:
+            known = list(self.columns)
+            raise InputError.at(
+                self.path,
+                "header",
+                f"no column {name!r}",
+                f"one of {quoted(known)}{suggestion(name, known)}",
+            )
+        return self.columns[name]
+
     def for_samples(self, samples: Sequence[str]) -> AnnotationTable:
         """The rows of some of the samples, in their order."""
         place = {name: k for k, name in enumerate(self.samples)}
@@ -52,8 +64,13 @@ class AnnotationTable:
             {name: [cells[k] for k in rows] for name, cells in table.items()}
             for table in (self.columns, self.others)
         )
-        places = [self.places[k] for k in rows]
-        return replace(self, samples=list(samples), columns=columns, places=places, others=others)
+        return replace(
+            self,
+            samples=list(samples),
+            columns=columns,
+            places=[self.places[k] for k in rows],
+            others=others,
+        )
 
 
 def read_annotation_table(
@@ -90,9 +107,12 @@ def read_annotation_table(
     matched, notes = match_samples(samples, of_file, path)
     lacking = [name for name in samples if name not in matched]
     if lacking and unannotated == "error":
-        found = f"no row for {len(lacking)} of {len(samples)} samples: {quoted(lacking)}"
-        cure = "a row for every sample (cells may be empty), or samples: {unannotated: leave_out}"
-        raise InputError.at(path, "", found, cure)
+        raise InputError.at(
+            path,
+            "",
+            f"no row for {len(lacking)} of {len(samples)} samples: {quoted(lacking)}",
+            "a row for every sample (cells may be empty), or samples: {unannotated: leave_out}",
+        )
     if key > 0:
         notes.append(message("sample_names_from", column=header[key - shift]))
     used = set(matched.values())
@@ -106,8 +126,9 @@ def read_annotation_table(
         texts = [*plain_cells([fields[k] for _, fields in rows], delimiter), ""]
         cells[name] = [texts[row] for row in chosen]
     lines = [*(line for line, _ in rows), 0]
-    places = [f"line {lines[row]}" for row in chosen]
-    return AnnotationTable(str(path), list(samples), cells, places, notes, lacking)
+    return AnnotationTable(
+        str(path), list(samples), cells, [f"line {lines[row]}" for row in chosen], notes, lacking
+    )
 
 
 def quoted(names: Sequence[str]) -> str:
@@ -122,14 +143,22 @@ def _read(path: str | PathLike[str]) -> tuple[list[str], list[Row]]:
     filled = (row for row in rows if any(row[1]))
     rows = list(dropwhile(lambda row: row[1][0].startswith("#"), filled))
     if len(rows) < 2:
-        found = "a header only" if rows else "no line of text"
-        raise InputError.at(path, "", found, "a header and samples in rows below it")
+        raise InputError.at(
+            path,
+            "",
+            "a header only" if rows else "no line of text",
+            "a header and samples in rows below it",
+        )
     (header_line, header), *rows = rows
     width = max(len(header), min(len(rows[0][1]), len(header) + 1))
     for line, fields in rows:
         if len(fields) != width:
-            found = f"{len(fields)} field{'s' if len(fields) > 1 else ''}"
-            raise InputError.at(path, f"line {line}", found, f"{width}, as above")
+            raise InputError.at(
+                path,
+                f"line {line}",
+                f"{len(fields)} field{'s' if len(fields) > 1 else ''}",
+                f"{width}, as above",
+            )
     if len(rows[0][1]) == 1:
         check_wide(path, header_line, header, delimiter)
     check_names(path, "column", header[len(rows[0][1]) == len(header) and not header[0] :])
@@ -143,8 +172,12 @@ def _key_field(path: str | PathLike[str], rows: Sequence[Row], samples: Sequence
         return 0
     n_named = [len(match_samples(samples, names, path)[0]) for names in fields]
     if not any(n_named):
-        found = f"no sample of the expression table (the first rows are {quoted(fields[0])})"
-        raise InputError.at(path, "", found, f"samples named as there: {quoted(samples)}")
+        raise InputError.at(
+            path,
+            "",
+            f"no sample of the expression table (the first rows are {quoted(fields[0])})",
+            f"samples named as there: {quoted(samples)}",
+        )
     return n_named.index(max(n_named))
 
 
@@ -180,8 +213,12 @@ def read_numbers(cells: Sequence[str], words: bool = False) -> Numbers:
     alone = len(below) == 1 < len(found)
     code = below if alone and found[below[0]] in (-9.0, -99.0, -999.0, -9999.0) else []
     stray = [text for text in filled if text not in found]
-    values = np.array([found.get(cell, np.nan) for cell in cells])
-    return Numbers(values, usual[0][0] if usual else "", stray, code)
+    return Numbers(
+        np.array([found.get(cell, np.nan) for cell in cells]),
+        usual[0][0] if usual else "",
+        stray,
+        code,
+    )
 
 
 def _measured(text: str, words: bool) -> tuple[str, float] | None:
@@ -279,11 +316,7 @@ def annotations_of_table(
     asked = list(entries) or [ConditionConfig.model_construct(name=name) for name in table.columns]
     conditions = []
     for entry in asked:
-        if entry.name not in table.columns:
-            expected = f"one of {quoted(list(table.columns))}"
-            expected += suggestion(entry.name, list(table.columns))
-            raise InputError.at(table.path, "header", f"no column {entry.name!r}", expected)
-        cells = table.columns[entry.name]
+        cells = table.column(entry.name)
         numbers = read_numbers(cells)
         reason = _untestable(cells, numbers)
         if reason and not entries:
@@ -299,8 +332,9 @@ def annotations_of_table(
             notes.append(message("nearly_numbers", column=entry.name, cells=quoted(stray)))
         n_empty = int((~condition.known).sum())
         if n_empty:
-            samples = len(table.samples)
-            notes.append(message("condition_empty", column=entry.name, n=n_empty, samples=samples))
+            notes.append(
+                message("condition_empty", column=entry.name, n=n_empty, samples=len(table.samples))
+            )
         conditions.append(condition)
     return Annotations(conditions, notes)
 
@@ -328,18 +362,25 @@ def _condition(table: AnnotationTable, entry: ConditionConfig, numbers: Numbers)
             {c for c in cells if c},
             key=lambda c: (math.isnan(value_of[c]), np.nan_to_num(value_of[c]), c),
         )
-        unknown = np.full(len(cells), np.nan)
-        return Condition(entry.name, kind, tuple(labels), _codes(cells, labels), unknown)
+        return Condition(
+            entry.name, kind, tuple(labels), _codes(cells, labels), np.full(len(cells), np.nan)
+        )
     if kind == "ordinal" and entry.levels is not None:
         labels = list(entry.levels)
         refuse_cells(table, entry.name, set(cells) - {*labels, ""}, f"one of {quoted(labels)}")
     else:
-        one = "a number" if kind == "quantitative" else "a number, or levels in the configuration"
-        refuse_cells(table, entry.name, numbers.stray, one)
-        no_code = (
-            "an empty cell where nothing is known (all other numbers of the column are 0 or more)"
+        refuse_cells(
+            table,
+            entry.name,
+            numbers.stray,
+            "a number" if kind == "quantitative" else "a number, or levels in the configuration",
         )
-        refuse_cells(table, entry.name, numbers.code, no_code)
+        refuse_cells(
+            table,
+            entry.name,
+            numbers.code,
+            "an empty cell where nothing is known (all other numbers of the column are 0 or more)",
+        )
         if kind == "quantitative":
             codes = np.full(len(cells), -1, np.int32)
             return Condition(entry.name, kind, (), codes, numbers.values)
@@ -348,8 +389,9 @@ def _condition(table: AnnotationTable, entry: ConditionConfig, numbers: Numbers)
         labels = [names[value] for value in sorted(names)]
         cells = [names.get(value_of[cell], "") for cell in cells]
     codes = _codes(cells, labels)
-    ranks = np.where(codes >= 0, codes + 1.0, np.nan)
-    return Condition(entry.name, kind, tuple(labels), codes, ranks)
+    return Condition(
+        entry.name, kind, tuple(labels), codes, np.where(codes >= 0, codes + 1.0, np.nan)
+    )
 
 
 def _kind(numbers: Numbers) -> str:
@@ -377,7 +419,9 @@ def refuse_cells(
     """Refuse a column that holds one of these cells, at the first."""
     for cell, sample, where in zip(table.columns[column], table.samples, table.places, strict=True):
         if cell in refused:
-            place = f"{where}, column {column!r}, sample {sample!r}"
             raise InputError.at(
-                table.path, place, repr(cell) if cell else "an empty cell", expected
+                table.path,
+                f"{where}, column {column!r}, sample {sample!r}",
+                repr(cell) if cell else "an empty cell",
+                expected,
             )

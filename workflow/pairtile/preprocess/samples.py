@@ -197,7 +197,7 @@ def arrange_samples(
     n_samples = len(expression.samples)
     if table is None:
         return expression, SampleDesign.unknown()
-    cells = {key: _column(table, column) for key, column in config.columns.items()}
+    cells = {key: table.column(column) for key, column in config.columns.items()}
     for key in cells.keys() - {"replicate"}:
         refuse_cells(table, config.columns[key], [""], _FILLED)
     how: str = config.combine
@@ -305,7 +305,7 @@ def read_arranged(
     )
     if table is not None:
         for name in labels:
-            _column(table, name)
+            table.column(name)  # is refused where it is not there
     return arrange_samples(expression, config.samples, regress_out, scratch, table)
 
 
@@ -340,7 +340,7 @@ def _chosen_samples(
     def refuse(place: str, found: str, expected: str) -> InputError:
         return InputError.at(path, place, found.replace("cell", "sample"), expected)
 
-    chosen = chosen_cells(lambda name: _column(table, name), config.obs, refuse)
+    chosen = chosen_cells(table.column, config.obs, refuse)
     taken = take_samples(expression, np.flatnonzero(chosen), scratch)
     check_samples(path, taken.samples)
     return replace(taken, notes=[*taken.notes, cells_note(chosen, config.obs)])
@@ -397,13 +397,6 @@ def dependence_warnings(found: Dependence, config: TableAnalysis) -> list[Messag
     elif found.unknown:
         warnings.append(message("few_genes_to_tell", share=found.unknown))
     return warnings
-
-
-def _column(table: AnnotationTable, name: str) -> list[str]:
-    if name not in table.columns:
-        expected = f"one of {quoted(list(table.columns))}"
-        raise InputError.at(table.path, "header", f"no column {name!r}", expected)
-    return table.columns[name]
 
 
 def _refuse_ties(
@@ -521,7 +514,7 @@ def term_of(name: str, table: AnnotationTable) -> Term:
     parts = [name] if name in table.columns else parts_of(name)
     smooth, columns = parts != [name], []
     for part in parts:
-        cells = _column(table, part)
+        cells = table.column(part)
         if (places := _places(cells)) is not None:
             columns.append(places)
             smooth = True
