@@ -105,9 +105,8 @@ class Config(ConfigModel):
         description=(
             "Where pairs are scored. `auto`: on a usable NVIDIA GPU where CuPy is there and the "
             "work is worth its start, else on the CPU. `cpu`: on all cores that the job was "
-            "given. `cuda`: on a GPU, and an error without one. `both`: as `cuda`, but chunks of "
-            "large analyses also on the idle cores of the same host, where these are worth it "
-            "(docs/scaling.md)."
+            "given. `cuda`: on a GPU, and an error without one. `both`: as `cuda`, with part of "
+            "large analyses on idle cores of the same host (docs/speed.md)."
         ),
     )
     seed: Annotated[int, Field(ge=0, le=2**32 - 1)] = Field(
