@@ -12,6 +12,7 @@ from pairtile.declare.messages import Message
 from pairtile.engine import tiles
 from pairtile.engine.chunk_file import ChunkFile
 from pairtile.engine.estimator import Cost
+from pairtile.gpu.device import choose
 from pairtile.methods.multimodal_correlation.score import MultimodalCorrelation
 from pairtile.runtime.files import read_json
 from pairtile.runtime.requests import read_requests, tiles_bytes, tiles_seconds
@@ -147,6 +148,21 @@ def test_other_backends_share_nothing(tmp_path: Path, backend: str) -> None:
     analysis = planned(tmp_path, "multimodal_correlation", backend)
     assert share(analysis) == {}
     assert {chunk.backend for chunk in analysis.plan.chunks} == {""}
+
+
+@pytest.mark.usefixtures("cut")
+@pytest.mark.parametrize("name", [name for name in ANALYSES if name != "mirna_targets"])
+def test_chunks_of_both_make_one_table(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The CPU stands in for the GPU, in the precision of a plan for a GPU: nothing may differ."""
+    monkeypatch.setattr(plan, "choose", lambda backend: choose("cpu"))
+    made = [planned(tmp_path, name, backend) for backend in ("both", "cuda")]
+    for analysis in made:
+        analysis.run.run_steps(after="plan", last="merge")
+    assert {chunk.backend for chunk in made[0].plan.chunks} == {"", "cpu"}
+    both, cuda = ((analysis.out / "pairs.parquet").read_bytes() for analysis in made)
+    assert both == cuda
 
 
 @pytest.mark.gpu

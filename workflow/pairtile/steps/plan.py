@@ -186,7 +186,6 @@ def plan(run: AnalysisRun) -> None:
             others=others,
         )
         at_once = _at_once(device.backend, run.gpus)
-        wanted_seconds = CLUSTER_SECONDS if run.on_cluster else CHUNK_SECONDS
         where = {"backend": device.backend, "device": device.name, "reason": device.reason}
         on_cpu: list[Chunk] = []
         of_cpu: dict[str, object] = {}
@@ -207,6 +206,7 @@ def plan(run: AnalysisRun) -> None:
                 )
             )
         on_gpus = seconds[: on_cpu[0].first if on_cpu else None]
+        wanted_seconds = CLUSTER_SECONDS if run.on_cluster else CHUNK_SECONDS
         chunks = plan_chunks(on_gpus, config.chunks, at_once, wanted_seconds)
         if isinstance(config.chunks, int) and 0 < len(chunks) < config.chunks:
             step.log_messages(message("fewer_chunks", asked=config.chunks, tiles=len(on_gpus)))
