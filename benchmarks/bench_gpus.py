@@ -2,6 +2,7 @@
 
     python -m benchmarks.bench_gpus [CASE ...]
     python -m benchmarks.bench_gpus --predict
+    python -m benchmarks.bench_gpus --both [CASE ...]
 
 Each case is one analysis. Its chunks (of ``mutual_information`` its bootstraps) are computed by
 Snakemake with ``--resources gpu=N``, N all GPUs of the host first, then half of them, down to one;
@@ -14,6 +15,9 @@ On a machine without GPUs a small size runs on the CPU, to try the script.
 
 ``--predict`` says from the measured times what four and eight GPUs will take, so that a run there
 is a check (``predicted``).
+
+``--both`` times chunks with ``backend: both`` beside ``cuda`` on one GPU with its part of the cores
+(``both``), by default those of ``multimodal_correlation``.
 """
 
 from __future__ import annotations
@@ -30,6 +34,7 @@ from typing import Any
 
 import numpy as np
 from pairtile.gpu.device import threads, visible_gpus
+from pairtile.runtime.requests import chunk_name
 
 from benchmarks.bench_trajectory_correlation import moving
 from benchmarks.bench_workflow import ROOT, expression, write_genome, write_table
@@ -146,6 +151,46 @@ def run(cases: list[str] | None = None) -> dict[str, Any]:
     return results
 
 
+def both(cases: list[str] | None = None) -> dict[str, Any]:
+    """Time the chunks of cases on one GPU, alone and with the cores that it leaves, and write what
+    is measured so far.
+
+    ``share``: the part of the work that these can do by the cost model. ``cuda_seconds``,
+    ``both_seconds``: of all chunks; ``cpu_seconds``: until the last one on the CPU ends. ``saved``:
+    the part of the time of the GPU alone.
+    """
+    results: dict[str, Any] = {"cores": threads() // len(visible_gpus())}
+    for name in cases or ["multimodal_correlation"]:
+        inputs, timed = CASES[name]
+        folder = Path(tempfile.mkdtemp(prefix="pairtile-both-"))
+        bench = folder / "results/bench"
+        entry: dict[str, Any] = {}
+        try:
+            section = inputs(folder, True)
+            for backend in ("cuda", "both"):
+                shutil.rmtree(bench, ignore_errors=True)
+                config = {"backend": backend, "analyses": {"bench": section}}
+                (folder / "config.yaml").write_text(json.dumps(config))
+                targets = _files(folder, "bench", timed, 1)
+                on_cpu = [target for target in targets if target.endswith("-cpu.parquet")]
+                _snakemake(folder, [*targets[:1], *on_cpu[:1]], 1)  # compiles kernels
+                shutil.rmtree(bench / timed)
+                entry[f"{backend}_seconds"] = _time_jobs(folder, timed, targets, 1)
+            entry["saved"] = 1 - entry["both_seconds"] / entry["cuda_seconds"]
+            entry["cpu_chunks"] = len(on_cpu)
+            if on_cpu:
+                later = _last_end(folder, targets) - _last_end(folder, on_cpu)
+                entry["cpu_seconds"] = entry["both_seconds"] - later
+            said = json.loads((bench / "steps/plan.json").read_text())["messages"]
+            [entry["share"]] = [m["numbers"]["share"] for m in said if m["code"] == "cpu_share"]
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        results[name] = entry
+        print(name, json.dumps(entry), flush=True)
+        print(write("gpus_both", "auto", results), flush=True)
+    return results
+
+
 def predicted() -> dict[str, Any]:
     """Times on four and eight GPUs, from ``gpus_N.DEVICE.json``, to ``gpus_predicted.DEVICE.json``.
 
@@ -202,15 +247,24 @@ def _scaling(folder: Path, timed: str, gpus: int) -> dict[str, Any]:
         numbers.append(numbers[-1] // 2)
     for number in numbers:
         shutil.rmtree(results / timed, ignore_errors=True)
-        start = time.time()
-        _snakemake(folder, targets, number)
-        made = [folder / target for target in targets]
-        begun = min(_begun(log, start) for log in (results / "logs" / timed).glob("*.log"))
-        entry[f"seconds_on_{number}"] = max(file.stat().st_mtime for file in made) - begun
+        entry[f"seconds_on_{number}"] = _time_jobs(folder, timed, targets, number)
     for number in numbers[:-1]:
         on_number = number * entry[f"seconds_on_{number}"]
         entry[f"efficiency_on_{number}"] = entry["seconds_on_1"] / on_number
     return entry
+
+
+def _time_jobs(folder: Path, timed: str, targets: list[str], gpus: int) -> float:
+    """Seconds from the start of the first job that makes these files to the end of the last."""
+    start = time.time()
+    _snakemake(folder, targets, gpus)
+    logs = (folder / "results/bench/logs" / timed).glob("*.log")
+    return _last_end(folder, targets) - min(_begun(log, start) for log in logs)
+
+
+def _last_end(folder: Path, targets: list[str]) -> float:
+    """When the last of the files was made."""
+    return max((folder / target).stat().st_mtime for target in targets)
 
 
 def _files(folder: Path, analysis: str, kind: str, gpus: int) -> list[str]:
@@ -219,7 +273,7 @@ def _files(folder: Path, analysis: str, kind: str, gpus: int) -> list[str]:
     _snakemake(folder, [f"{results}/plan.json"], gpus)
     plan = json.loads((folder / results / "plan.json").read_text())
     names = {
-        "chunks": [f"tiles-{c['first_tile']:06d}-{c['last_tile']:06d}" for c in plan["chunks"]],
+        "chunks": [chunk_name(chunk) for chunk in plan["chunks"]],
         "bootstraps": [f"{job['first']:05d}-{job['last']:05d}" for job in plan["bootstraps"]],
     }
     return [f"{results}/{kind}/{name}.parquet" for name in names[kind]]
@@ -247,5 +301,7 @@ def _begun(log: Path, run_start: float) -> float:
 if __name__ == "__main__":
     if sys.argv[1:] == ["--predict"]:
         print(json.dumps(predicted(), indent=2))
+    elif sys.argv[1:2] == ["--both"]:
+        both(sys.argv[2:] or None)
     else:
         run(sys.argv[1:] or None)

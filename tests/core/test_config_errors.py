@@ -160,7 +160,10 @@ BAD_TOP: list[tuple[Any, str]] = [
         {"analyses": GOOD, "results": datetime.date(2024, 1, 1)},
         "config: results: found 2024-01-01 (",
     ),
-    ({"analyses": GOOD, "backend": "CUDA"}, "config: backend: found 'CUDA'; expected auto, cpu or"),
+    (
+        {"analyses": GOOD, "backend": "CUDA"},
+        "config: backend: found 'CUDA'; expected auto, cpu, cuda or both",
+    ),
     (
         {"analyses": GOOD, "seed": -1},
         "config: seed: found -1; expected an integer between 0 and 42",

@@ -190,7 +190,7 @@ def test_time_left_is_what_the_plans_say_corrected_by_the_jobs_so_far() -> None:
     said: list[str] = []
     now = 0.0
     progress = RunProgress(said.append, lambda: now, plans.__getitem__)
-    jobs = ["a prepare", "b prepare", "a plan", "b plan", "a chunk", "a chunk"]
+    jobs = ["a prepare", "b prepare", "a plan", "b plan", "a chunk", "a cpu_chunk"]
     for number, job in enumerate([*jobs, "b network_2", "b report"]):
         analysis, rule = job.split()
         progress.hear(JobStarted(number, rule, f"{analysis}: {rule}"))

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from pairtile.engine.tiles import (
     CHUNK_SECONDS,
     CLUSTER_SECONDS,
+    MIN_CPU_SHARE,
     MIN_SECONDS,
     PairSpace,
+    cpu_chunks,
     plan_chunks,
 )
 
@@ -98,3 +100,46 @@ def test_impossible_space_is_refused():
         PairSpace("circle", 3, 3)
     with pytest.raises(ValueError, match="triangle"):
         PairSpace("triangle", 4, 3)
+
+
+# --- chunks for the cores beside GPUs -----------------------------------------------------------
+
+
+@given(
+    st.lists(st.floats(0.01, 20.0), min_size=1, max_size=200),
+    st.integers(1, 8),
+    st.floats(0.001, 4.0),
+)
+def test_cores_and_gpus_end_together_within_a_tile(seconds, gpus, speed):
+    chunks = cpu_chunks(seconds, gpus, speed)
+    both = sum(seconds) / (gpus + speed)
+    pays = speed / (gpus + speed) >= MIN_CPU_SHARE and both >= MIN_SECONDS
+    first = chunks[0].first if chunks else len(seconds)
+    on_cores = sum(seconds[first:]) / speed
+    assert on_cores <= both * (1 + 1e-9)
+    if pays and first:
+        assert on_cores + seconds[first - 1] / speed > both * (1 - 1e-9)
+    assert pays or not chunks
+    held = [n for c in chunks for n in range(c.first, c.last + 1)]
+    assert held == list(range(first, len(seconds)))
+    # In seconds of a GPU, as those of all other chunks.
+    assert sum(c.seconds for c in chunks) == pytest.approx(sum(seconds[first:]), abs=1e-9)
+    assert all(c.backend == "cpu" and c.name.endswith(f"{c.last:06d}-cpu") for c in chunks)
+
+
+@pytest.mark.parametrize(
+    ("tiles", "gpus", "speed", "expected"),
+    [
+        (1200, 1, 0.25, 16),  # 960 s
+        (1200, 4, 0.25, 5),  # 282 s
+        (1200, 1, 0.021, 20),  # 1,175 s
+        (1200, 1, 0.019, 0),  # less than 2 %
+        (1200, 2, 0.021, 0),
+        (5, 1, 0.5, 0),  # over in 3.3 s
+        (10, 1, 0.5, 1),
+    ],
+)
+def test_cores_have_a_chunk_for_each_minute_where_it_pays(tiles, gpus, speed, expected):
+    chunks = cpu_chunks([1.0] * tiles, gpus, speed)
+    assert len(chunks) == expected
+    assert all(c.seconds / speed <= CHUNK_SECONDS + 1 / speed for c in chunks)

@@ -162,7 +162,9 @@ def test_memory_grows_with_the_state_the_tile_and_the_threads() -> None:
         )
         z = np.broadcast_to(np.zeros(1), (genes, samples))
         state = {"z": z, "entropy_bits": np.ones(genes), "regulators": np.zeros(0, np.int32)}
-        return job_memory(estimator_of(method.name), config, state, backend, threads)
+        estimator = estimator_of(method.name, config)
+        edges = estimator.cost(config, state, backend, threads).tile_edges
+        return job_memory(estimator, config, state, backend, threads, edges)
 
     assert asked(100, 100) < 2 * GIB
     assert asked(20_000, 1000) > asked(10_000, 1000) + 3 * 8 * 10_000 * 1000
@@ -223,7 +225,8 @@ with SnakemakeApi(settings.OutputSettings(quiet={settings.Quietness.ALL})) as ap
     for job in workflow._workflow.dag.jobs:
         for attempt in (1, 2):
             job.attempt = attempt
-            jobs.setdefault(job.rule.name, {})[attempt] = dict(job.resources.items())
+            found = dict(job.resources.items()) | {"_priority": job.rule.priority}
+            jobs.setdefault(job.rule.name, {})[attempt] = found
     print("RESOURCES " + json.dumps(jobs, default=str))
 """
 
@@ -304,6 +307,29 @@ def test_a_chunk_with_much_to_do_beside_the_gpu_asks_for_all_cores(tmp_path: Pat
     assert "gpu" not in jobs["network"]["1"]
 
 
+@pytest.mark.complete  # one more run up to a plan
+@pytest.mark.workflow
+def test_a_chunk_for_the_cores_beside_a_gpu_asks_for_these_and_comes_first(tmp_path: Path) -> None:
+    np.save(tmp_path / "run.npy", np.random.default_rng(1).normal(size=(600, 256, 3)))
+    section = {
+        "method": "trajectory_correlation",
+        "time_series": "run.npy",
+        "estimator": {"kind": "ksg", "surrogates": 2},
+        "direction": True,
+    }
+    write_config(tmp_path, {"motion": section}, backend="both")
+    assert run(tmp_path, "results/motion/plan.json", "--cores", "4").code == 0
+    plan = json.loads((tmp_path / "results/motion/plan.json").read_text())
+    jobs = resources(tmp_path)
+    on_gpu, on_cpu = jobs["chunk"]["1"], jobs["cpu_chunk"]["1"]
+    assert [on_gpu[key] for key in ("gpu", "_cores", "_priority")] == [1, 1, 0]
+    assert on_gpu["mem_mb"] == memory_mb(plan["memory_bytes"])
+    assert "gpu" not in on_cpu
+    assert [on_cpu[key] for key in ("_cores", "_priority")] == [3, 1]
+    assert on_cpu["mem_mb"] == memory_mb(plan["chunks"][-1]["memory_bytes"])
+    assert on_cpu["runtime"] >= 15
+
+
 @pytest.mark.workflow
 def test_every_job_asks_for_memory_and_time_and_for_twice_of_it_the_second_time(
     ready: Path, asked: dict[str, dict[str, dict[str, Any]]]
@@ -333,7 +359,7 @@ OWN_NAMES = {
 }
 """Executor -> what a chunk on a GPU and a merge ask for beside the common names."""
 
-USUAL = {"mem_mb", "mem_mib", "mem", "runtime", "gpu", "tmpdir", "_cores", "_nodes"}
+USUAL = {"mem_mb", "mem_mib", "mem", "runtime", "gpu", "tmpdir", "_cores", "_nodes", "_priority"}
 
 
 @pytest.mark.complete

@@ -16,11 +16,14 @@ def inputs_of(names):
     return files
 
 
+# Small ones are not cut: the CPU has no part of them.
+ON_GPU_ALONE = CONFIG.backend in ("cuda", "both")
+
 for NUMBER, NAMES in enumerate(shares(SMALL)):
     AT_ONCE = min(
         len(NAMES), internals.cores_given(workflow) or MAX_SMALL_JOBS, MAX_SMALL_JOBS
     )
-    if CONFIG.backend == "cuda":  # of GPUs the job has one
+    if ON_GPU_ALONE:
         AT_ONCE = 1
 
     rule:
@@ -50,7 +53,7 @@ for NUMBER, NAMES in enumerate(shares(SMALL)):
                 partial(lambda n, _, input: requests.small_memory(input, n), AT_ONCE),
                 partial(lambda n, *_: n * requests.SMALL_ANALYSIS_SECONDS, len(NAMES)),
                 least=30,
-                gpu=lambda wildcards, input: int(CONFIG.backend == "cuda") or None,
+                gpu=lambda wildcards, input: int(ON_GPU_ALONE) or None,
             ),
         params:
             work=partial(runs_of_share, NAMES),

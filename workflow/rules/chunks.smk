@@ -78,6 +78,17 @@ rule chunk:
         "../../scripts/step.py"
 
 
+# Chunks that the plan keeps for the cores beside the GPUs (backend: both). They come first, since one
+# that starts last would hold up the end.
+use rule chunk as cpu_chunk with:
+    wildcard_constraints:
+        chunk=r"tiles-[0-9]+-[0-9]+-cpu",
+    priority: 1
+    threads: cores_beside_gpus
+    resources:
+        **job_resources(tiles_memory, tiles_seconds),
+
+
 # A rule of its own: every chunk of the second pass needs the sums of all chunks of the first.
 rule merge_scan:
     input:

@@ -265,6 +265,18 @@ def number_of_gpus():
     return internals.resource_given(workflow, "gpu") or 0
 
 
+def gpus_at_once():
+    """How many GPUs work side by side on this host."""
+    from pairtile.gpu.device import visible_gpus
+
+    return max(1, number_of_gpus() or len(visible_gpus()))
+
+
+def cores_beside_gpus(wildcards):
+    """All cores but one for each GPU, for a chunk that the plan keeps for the CPU."""
+    return max(1, workflow.cores - gpus_at_once())
+
+
 def gpus(wildcards, input):
     """One GPU for a job of an analysis that is planned on CUDA; any other asks for none."""
     plan = read_requests(input.plan)
@@ -278,9 +290,7 @@ def compute_threads(wildcards, input):
         return data_threads(wildcards, input)
     if not CONFIG.analyses[wildcards.analysis].jobs.cores_with_gpu:
         return 1
-    from pairtile.gpu.device import visible_gpus
-
-    share = workflow.cores // max(1, number_of_gpus() or len(visible_gpus()))
+    share = workflow.cores // gpus_at_once()
     return max(1, min(share, data_threads(wildcards, input)))
 
 

@@ -61,7 +61,7 @@ def submits_through(executor):
 
 
 def tiles_memory(wildcards, input):
-    return requests.tiles_bytes(read_requests(input.plan))
+    return requests.tiles_bytes(read_requests(input.plan), wildcards.get("chunk"))
 
 
 def tiles_seconds(wildcards, input):

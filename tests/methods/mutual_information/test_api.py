@@ -227,6 +227,7 @@ FRAME = pd.DataFrame(TABLE, index=list("abcd"))
         (TABLE, {"other": TABLE, "regulators": [0]}, "regulators: found them beside other"),
         (TABLE, {"bins": 4, "order": 5}, r"order: found 5; expected an integer between 1 and bins"),
         (TABLE, {"backend": "gpu"}, "backend: found 'gpu'; expected auto, cpu or cuda"),
+        (TABLE, {"backend": "both"}, "backend: found 'both'; expected auto, cpu or cuda"),
         (TABLE, {"layer": "raw"}, "layer: found 'raw'; expected None, since expression is no AnnD"),
         (
             anndata.AnnData(TABLE.T),

@@ -17,6 +17,7 @@ from pairtile.config.models import Analysis, ConfigModel, InputFile, marked
 from pairtile.config.problems import line, problems
 from pairtile.config.root import Config
 from pairtile.errors import ConfigError
+from pairtile.gpu.device import BACKENDS
 from pairtile.steps.analysis_run import NAME
 
 SectionMapping: TypeAlias = "Mapping[str, Any]"
@@ -67,6 +68,8 @@ def checked_analysis(
     arguments: Mapping[str, str] | None = None,
 ) -> Config:
     """A configuration of one analysis; ``arguments`` and errors as of ``analysis_config``."""
+    if backend not in BACKENDS:  # the configuration has one more, for runs of several jobs
+        raise ValueError(f"backend: found {backend!r}; expected auto, cpu or cuda")
     config = {"seed": seed, "backend": backend, "analyses": {NAME: section}}
     try:
         return load_config(_to_builtin(config))

@@ -100,12 +100,13 @@ class Config(ConfigModel):
             "it, `results/NAME/`."
         ),
     )
-    backend: Literal["auto", "cpu", "cuda"] = Field(
+    backend: Literal["auto", "cpu", "cuda", "both"] = Field(
         default="auto",
         description=(
             "Where pairs are scored. `auto`: on a usable NVIDIA GPU where CuPy is there and the "
             "work is worth its start, else on the CPU. `cpu`: on all cores that the job was "
-            "given. `cuda`: on a GPU, and an error without one."
+            "given. `cuda`: on a GPU, and an error without one. `both`: as `cuda`, with part of "
+            "large analyses on idle cores of the same host (docs/speed.md)."
         ),
     )
     seed: Annotated[int, Field(ge=0, le=2**32 - 1)] = Field(

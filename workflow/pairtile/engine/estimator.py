@@ -278,15 +278,20 @@ def state_bytes(state: Mapping[str, Any]) -> int:
 
 
 def job_memory(
-    method: type[Estimator[A, S]], config: A, state: S, backend: str, threads: int
+    method: type[Estimator[A, S]],
+    config: A,
+    state: S,
+    backend: str,
+    threads: int,
+    tile_edges: tuple[int, int],
 ) -> int:
     """Host bytes that a job needs at most while it computes tiles, for the scheduler.
 
     The state and what is made ready (``Estimator.memory``), the tile's results, and room for each
     thread.
     """
-    space, edges = method.space(state), method.cost(config, state, backend, threads).tile_edges
-    rows, columns = min(edges[0], space.rows), min(edges[1], space.columns)
+    space = method.space(state)
+    rows, columns = min(tile_edges[0], space.rows), min(tile_edges[1], space.columns)
     start = requests.START_BYTES + (requests.CUDA_BYTES if backend == "cuda" else 0)
     held = method.memory(config, state, backend, rows, columns)
     return start + held + CELL_BYTES * rows * columns + THREAD_BYTES * threads

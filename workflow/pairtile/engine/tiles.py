@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import ceil
 
 TILE_EDGE = 1024
@@ -24,6 +24,10 @@ CLUSTER_SECONDS = 300.0
 
 MIN_SECONDS = 5.0
 """Work for which another GPU is worth a job of its own: several times what its start takes."""
+
+MIN_CPU_SHARE = 0.02
+"""Part of the work from which on cores beside GPUs have chunks: less is not worth the wait for one
+that ends late."""
 
 MAX_CHUNKS = 4000
 """A directed acyclic graph of more jobs than this makes Snakemake itself slow."""
@@ -100,16 +104,21 @@ class PairSpace:
 
 @dataclass(frozen=True)
 class Chunk:
-    """Tiles [first, last] with their estimated seconds; the name says which tiles it holds."""
+    """Tiles [first, last] with their estimated seconds on the backend of the plan.
+
+    ``backend``: another one on which it is computed.
+    """
 
     first: int
     last: int
     seconds: float
+    backend: str = ""
 
     @property
     def name(self) -> str:
-        """File name without suffix: ``tiles-000000-000009``."""
-        return f"tiles-{self.first:06d}-{self.last:06d}"
+        """File name without suffix: ``tiles-000000-000009``, or ``tiles-000010-000019-cpu``."""
+        other = f"-{self.backend}" if self.backend else ""
+        return f"tiles-{self.first:06d}-{self.last:06d}{other}"
 
 
 def number_of_jobs(seconds: float, wanted_seconds: float, side_by_side: int) -> int:
@@ -147,10 +156,8 @@ def plan_chunks(
         Chunks that are computed at once.
     """
     total = float(sum(seconds))
-    wanted = min(MAX_CHUNKS, number_of_jobs(total, wanted_seconds, side_by_side))
-    if chunks != "auto":
-        wanted = int(chunks)
-    wanted = min(wanted, len(seconds))
+    jobs = min(MAX_CHUNKS, number_of_jobs(total, wanted_seconds, side_by_side))
+    wanted = min(jobs if chunks == "auto" else int(chunks), len(seconds))
     result = []
     first, done = 0, 0.0
     for k in range(wanted):
@@ -165,3 +172,28 @@ def plan_chunks(
         result.append(Chunk(first, last, cost))
         first, done = last + 1, done + cost
     return result
+
+
+def cpu_chunks(seconds: Sequence[float], gpus: int, speed: float) -> list[Chunk]:
+    """Chunks of the last tiles, for idle cores to score one after the other while GPUs score all
+    other tiles, so that both end together. None where that saves little, or lasts hardly longer
+    than a job takes to start.
+
+    Parameters
+    ----------
+    seconds
+        Estimated seconds of each tile on one GPU, in order.
+    gpus
+        How many compute at once.
+    speed
+        How many GPUs the cores do the work of, all of them together.
+    """
+    both_seconds = sum(seconds) / (gpus + speed)
+    if speed < MIN_CPU_SHARE * (gpus + speed) or both_seconds < MIN_SECONDS:
+        return []
+    of_cpu = sum(done <= speed * both_seconds for done in accumulate(reversed(seconds)))
+    first = len(seconds) - of_cpu
+    return [
+        Chunk(first + chunk.first, first + chunk.last, chunk.seconds * speed, "cpu")
+        for chunk in plan_chunks([each / speed for each in seconds[first:]])
+    ]

@@ -124,7 +124,7 @@ def choose(backend: str = "auto") -> Device:
         import cupy
 
         properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
-        reason = "a usable GPU was found" if backend == "auto" else "the configuration says cuda"
+        reason = "a usable GPU was found" if backend == "auto" else "the configuration says so"
         return Device("cuda", properties["name"].decode(), reason)
     if backend == "cuda":
         raise DeviceError(
@@ -139,7 +139,7 @@ def planned_device(backend: str) -> Device:
     is held. ``auto`` can only look at what is here; ``cuda`` is taken at its word, and a job that
     then finds no GPU says so."""
     if backend == "cuda" and _cuda_problem():
-        return Device("cuda", "a GPU of the jobs", "the configuration says cuda")
+        return Device("cuda", "a GPU of the jobs", "the configuration says so")
     return choose(backend)
 
 

@@ -110,7 +110,8 @@ class TimeLeft:
 
     def start(self, job: int, analysis: str, rule: str) -> None:
         """A job of an analysis starts."""
-        rule = rule.rstrip("0123456789").removesuffix("_")  # of several of a kind: analyse_2
+        # Of several of a kind: analyse_2, cpu_chunk.
+        rule = rule.rstrip("0123456789").removesuffix("_").removeprefix("cpu_")
         self.started[job] = analysis, rule, self.clock()
         if analysis not in self.to_come:
             self.unplanned.add(analysis)

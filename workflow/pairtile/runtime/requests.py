@@ -148,23 +148,26 @@ def _files(paths: Paths) -> Iterator[Path]:
             yield path
 
 
+def chunk_name(chunk: Mapping[str, Any]) -> str:
+    """The name of a chunk in ``plan.json``, as in the file names."""
+    other = f"-{chunk['backend']}" if "backend" in chunk else ""
+    return f"tiles-{chunk['first_tile']:06d}-{chunk['last_tile']:06d}{other}"
+
+
 class PlannedRequests:
     """What the jobs of one analysis ask for, read from its ``plan.json``."""
 
     def __init__(self, plan: Mapping[str, Any]) -> None:
         self.uses_gpu = plan["backend"] == "cuda"
         self.memory_bytes = int(plan["memory_bytes"])
-        """Of one job that computes tiles."""
+        """Of one job that computes tiles; a chunk for the CPU beside GPUs says its own."""
         self.seconds = float(plan["estimated_seconds"])
         """Of all tiles together."""
         self.null_seconds = float(plan["null_seconds"])
         bands = math.ceil(plan["space"]["rows"] / plan["tile_edges"][0]) or 1
         self.band_share = min(1.0, 2 / bands)
         """Part of all rows in the largest band of tiles; the merge holds one band at a time."""
-        self.chunk_seconds = {
-            f"tiles-{chunk['first_tile']:06d}-{chunk['last_tile']:06d}": float(chunk["seconds"])
-            for chunk in plan["chunks"]
-        }
+        self.chunks = {chunk_name(chunk): chunk for chunk in plan["chunks"]}
 
 
 def read_requests(path: str | os.PathLike[str]) -> PlannedRequests | None:
@@ -192,10 +195,9 @@ def _read(path: str, mtime_ns: int, size: int, inode: int) -> PlannedRequests | 
 
 def is_small_job(read: Paths, plan: PlannedRequests | None, cores: int) -> bool:
     """Whether a job that reads these files has next to nothing to do."""
-    if plan is not None and plan.seconds * cores > 1.0:  # of one core
-        return False
+    seconds = plan.seconds if plan else 0.0
     # What is not there yet may be large.
-    return 0 < file_bytes(read) < MAX_SMALL_JOB_BYTES
+    return seconds * cores <= 1.0 and 0 < file_bytes(read) < MAX_SMALL_JOB_BYTES
 
 
 def is_small(config: Analysis, has_gpu: bool) -> bool:
@@ -226,16 +228,18 @@ def small_memory(input: Paths, at_once: int) -> float:
     return (2 + at_once) * START_BYTES + 20 * data_bytes(input)
 
 
-def tiles_bytes(plan: PlannedRequests | None) -> float:
-    """Memory of a job that computes tiles."""
-    return plan.memory_bytes if plan else START_BYTES
+def tiles_bytes(plan: PlannedRequests | None, chunk: str | None = None) -> float:
+    """Memory of a job that computes tiles: of one chunk, or of any other job."""
+    if plan is None:
+        return START_BYTES
+    return float(plan.chunks.get(chunk or "", {}).get("memory_bytes", plan.memory_bytes))
 
 
 def tiles_seconds(plan: PlannedRequests | None, chunk: str | None = None) -> float:
     """Of one chunk, or of all where the plan no longer knows it; without its name, of the null."""
     if plan is None:
         return 0
-    return plan.chunk_seconds.get(chunk, plan.seconds) if chunk else plan.null_seconds
+    return plan.chunks.get(chunk, {}).get("seconds", plan.seconds) if chunk else plan.null_seconds
 
 
 def bootstrap_seconds(plan: PlannedRequests | None, first: int, last: int) -> float:

@@ -29,7 +29,8 @@ from pairtile.runtime.files import checksum_of, json_digest, read_json, verified
 from pairtile.runtime.input_changes import input_changed
 from pairtile.runtime.job import logged_to
 from pairtile.runtime.record import Progress, log
-from pairtile.steps.result_files import ResultFiles, chunk_name
+from pairtile.runtime.requests import chunk_name
+from pairtile.steps.result_files import ResultFiles
 
 NAME = "library"
 """What an analysis is called that was not given a name."""

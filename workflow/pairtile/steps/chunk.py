@@ -42,8 +42,8 @@ def chunk(run: AnalysisRun, stage: str, name: str) -> None:
     out = run.folder / stage / f"{name}.parquet"
     with recorded(f"{stage} {name}") as step:
         plan = read_plan(run.plan)
-        opened = plan.open_estimator(run.config.for_step("score"), run.state)
         todo = plan.chunk(name)
+        opened = plan.open_estimator(run.config.for_step("score"), run.state, todo.backend)
         tiles = plan.tiles[todo.first : todo.last + 1]
         cost = opened.cost(opened.config, opened.state, plan.backend, threads())
         work = {tile: cost.tile(tile) for tile in tiles}

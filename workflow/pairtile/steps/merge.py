@@ -84,7 +84,7 @@ def damaged_chunks(paths: Sequence[Path], fingerprint: str) -> dict[Path, str]:
     found = {}
     for path in paths:
         try:
-            first, last = map(int, path.stem.split("-")[1:])  # a chunk's name says its tiles
+            first, last = map(int, path.stem.split("-")[1:3])  # a chunk's name says its tiles
             ChunkFile(path).verify(fingerprint, range(first, last + 1))
         except StoreError as error:
             found[path] = str(error)

@@ -21,9 +21,12 @@ from pairtile.engine.state import open_state, state_digest
 from pairtile.engine.tiles import (
     CHUNK_SECONDS,
     CLUSTER_SECONDS,
+    MIN_CPU_SHARE,
+    MIN_SECONDS,
     Chunk,
     PairSpace,
     Tile,
+    cpu_chunks,
     number_of_jobs,
     plan_chunks,
 )
@@ -87,8 +90,8 @@ class Plan:
         network_data: Path | None = None,
     ) -> Estimator:
         """The estimator in the planned precision, on the planned backend (or another, for a step
-        that computes no tile). ``network_data``: its file, whose arrays join the
-        state."""
+        that computes no tile, or a chunk that has its own). ``network_data``: its file, whose
+        arrays join the state."""
         device = choose(backend or self.backend)
         state = open_state(state_folder)
         if network_data is not None:
@@ -113,7 +116,10 @@ def read_plan(path: Path) -> Plan:
         seed=raw["seed"],
         space=PairSpace(**raw["space"]),
         tile_edges=(raw["tile_edges"][0], raw["tile_edges"][1]),
-        chunks=[Chunk(c["first_tile"], c["last_tile"], c["seconds"]) for c in raw["chunks"]],
+        chunks=[
+            Chunk(c["first_tile"], c["last_tile"], c["seconds"], c.get("backend", ""))
+            for c in raw["chunks"]
+        ],
         scan=raw["scan"],
         bootstraps=[(b["first"], b["last"]) for b in raw["bootstraps"]],
     )
@@ -156,7 +162,7 @@ def plan(run: AnalysisRun) -> None:
         cost = method.cost(whole, state, device.backend, threads())
         tiles = space.tiles(*cost.tile_edges)
         work = [cost.tile(tile) for tile in tiles]
-        rate, precision = cost.per_second, cost.precision
+        rate = cost.per_second
         seconds = [amount / rate for amount in work]
 
         others = (
@@ -180,18 +186,47 @@ def plan(run: AnalysisRun) -> None:
             others=others,
         )
         at_once = _at_once(device.backend, run.gpus)
+        where = {"backend": device.backend, "device": device.name, "reason": device.reason}
+        on_cpu: list[Chunk] = []
+        of_cpu: dict[str, object] = {}
+        if run.backend == "both" and not (run.in_one_job or run.on_cluster):
+            # A job on a GPU takes one core, or, where it works on the CPU meanwhile, its share.
+            cores = 0 if config.jobs.cores_with_gpu else threads() - at_once
+            speed = method.cost(whole, state, "cpu", cores).per_second / rate if cores else 0.0
+            on_cpu = cpu_chunks(seconds, at_once, speed)
+            step.log_messages(
+                message(
+                    "cpu_share",
+                    n=len(on_cpu),
+                    cores=cores,
+                    gpus=at_once,
+                    share=speed / (at_once + speed),
+                    least=MIN_CPU_SHARE,
+                    seconds=MIN_SECONDS,
+                )
+            )
+        on_gpus = seconds[: on_cpu[0].first if on_cpu else None]
         wanted_seconds = CLUSTER_SECONDS if run.on_cluster else CHUNK_SECONDS
-        chunks = plan_chunks(seconds, config.chunks, at_once, wanted_seconds)
+        chunks = plan_chunks(on_gpus, config.chunks, at_once, wanted_seconds)
+        if isinstance(config.chunks, int) and 0 < len(chunks) < config.chunks:
+            step.log_messages(message("fewer_chunks", asked=config.chunks, tiles=len(on_gpus)))
+        if on_cpu:
+            chunks += on_cpu
+            estimate["chunk"] = round(passes * sum(on_gpus), 2)
+            where["device"] += f", {len(on_cpu)} of {len(chunks)} chunks on {cores} CPU cores"
+            of_cpu = {
+                "backend": "cpu",
+                "memory_bytes": job_memory(method, config, state, "cpu", cores, cost.tile_edges),
+            }
         # A bootstrap also has a null, DPI and files.
-        beside = {"cpu": 0.5, "cuda": 0.2}[device.backend]
-        of_bootstrap = sum(seconds) + cost.null / rate + beside
+        of_bootstrap = sum(seconds) + cost.null / rate + {"cpu": 0.5, "cuda": 0.2}[device.backend]
         content: dict[str, object] = {
             "format_version": FORMAT_VERSION,
             "pairtile_version": __version__,
             "method": config.method,
             "backend": device.backend,
-            "device": device.name,
-            "precision": precision,
+            "device": where["device"],
+            "precision": cost.precision,
             "seed": seed,
             "space": {"kind": space.kind, "rows": space.rows, "columns": space.columns},
             "tile_edges": list(cost.tile_edges),
@@ -202,9 +237,12 @@ def plan(run: AnalysisRun) -> None:
             "null": issubclass(method, NullStage),
             "estimated_seconds": round(sum(seconds), 3),
             "null_seconds": round(cost.null / rate, 3),
-            "memory_bytes": job_memory(method, config, state, device.backend, threads()),
+            "memory_bytes": job_memory(
+                method, config, state, device.backend, threads(), cost.tile_edges
+            ),
             "chunks": [
                 {"first_tile": c.first, "last_tile": c.last, "seconds": round(c.seconds, 3)}
+                | (of_cpu if c.backend else {})
                 for c in chunks
             ],
             "bootstraps": [
@@ -227,8 +265,7 @@ def plan(run: AnalysisRun) -> None:
         step.device = device.name
         step.details["reason"] = device.reason
         step.count(tiles=len(tiles), chunks=len(chunks))
-        where = {"backend": device.backend, "device": device.name, "reason": device.reason}
-        step.log_messages(message("backend_chosen", **where, precision=precision))
+        step.log_messages(message("backend_chosen", **where, precision=cost.precision))
         step.log_messages(message("work_planned", work=sum(work), unit=cost.unit, n=len(chunks)))
         step.details["estimated_seconds"] = estimate
         if (total := sum(estimate.values())) > 120.0:  # long enough for advice
@@ -237,10 +274,6 @@ def plan(run: AnalysisRun) -> None:
                 for setting, share in cost.cheaper.items()
             }
         log.info("Time left: %s.", format_steps(estimate))
-        if chunks and chunks[0].first == 0 and config.chunks != "auto":
-            asked = int(config.chunks)
-            if asked > len(chunks):
-                step.log_messages(message("fewer_chunks", asked=asked, tiles=len(tiles)))
 
 
 def _device(run: AnalysisRun, cpu_seconds: float, bootstraps: int) -> Device:
@@ -249,7 +282,7 @@ def _device(run: AnalysisRun, cpu_seconds: float, bootstraps: int) -> Device:
     if run.backend != "auto" or bootstraps or cpu_seconds >= GPU_START_SECONDS:
         if run.in_one_job and run.backend == "auto":  # else the job has it already
             hold_gpu()
-        return planned_device(run.backend)
+        return planned_device("cuda" if run.backend == "both" else run.backend)
     reason = f"less than {GPU_START_SECONDS:g} s of work, which a GPU takes to start"
     return replace(choose("cpu"), reason=reason)
 
@@ -257,7 +290,7 @@ def _device(run: AnalysisRun, cpu_seconds: float, bootstraps: int) -> Device:
 def _at_once(backend: str, gpus: int) -> int:
     """How many chunks, or jobs of bootstraps, run side by side: on the CPU one, which takes all
     cores; on GPUs as many as there are, each with a core to feed it."""
-    return 1 if backend == "cpu" else min(gpus or len(visible_gpus()), threads())
+    return 1 if backend == "cpu" else max(1, min(gpus or len(visible_gpus()), threads()))
 
 
 def _bootstrap_jobs(number: int, of_one: float, at_once: int) -> list[tuple[int, int]]:

@@ -14,13 +14,9 @@ from typing import Any
 from pairtile.config.downstream import GROUP_TABLES, STAGES, stage_tables, stages_of
 from pairtile.config.export_formats import EXPORT_FORMATS, FORMAT_OF_SUFFIX, exported_formats
 from pairtile.config.models import Analysis
+from pairtile.runtime.requests import chunk_name
 
 Plan = Mapping[str, Any]
-
-
-def chunk_name(chunk: Mapping[str, Any]) -> str:
-    """The name of a chunk in ``plan.json``, as in the file names."""
-    return f"tiles-{chunk['first_tile']:06d}-{chunk['last_tile']:06d}"
 
 
 @dataclass(frozen=True)
