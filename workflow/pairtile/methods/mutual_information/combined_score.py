@@ -236,24 +236,20 @@ class CombinedScore:
         if source.ndim == 1:
             return self.of_pairs(z, source, target)
         turned = source.shape[1] > 1 or target.shape[0] > 1  # targets are the rows
-        score = self._joined(z.T if turned else z, source.ravel(), target.ravel(), xp, tile=True)
+        score = self.of_pairs(z.T if turned else z, source.ravel(), target.ravel(), xp, tile=True)
         return score.T if turned else score
 
     def of_pairs(
-        self, z: NDArray[np.float64], sources: NDArray[np.integer], targets: NDArray[np.integer]
-    ) -> NDArray[np.float64]:
-        """Of a list of pairs, on the host, from ``target_z`` of each."""
-        return np.asarray(self._joined(z, sources, targets, np, tile=False))
-
-    def _joined(
         self,
         z: DeviceArray,
         sources: NDArray[np.integer],
         targets: NDArray[np.integer],
-        xp: ModuleType,
+        xp: ModuleType = np,
         *,
-        tile: bool,
+        tile: bool = False,
     ) -> DeviceArray:
+        """Of a list of pairs, on the host, or of all sources with all targets (``tile``), from the
+        z-score of the mutual information of each."""
         score = self._weight_of_z * self._of_z.at(z, xp)  # NaN stays
         score += xp.asarray(self._prior[targets])
         for term in self._terms:
