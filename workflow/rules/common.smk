@@ -83,7 +83,7 @@ if MAIN_PROCESS:
         from pairtile.gpu.device import visible_gpus  # Arrays take a while to load.
 
         if visible_gpus():
-            os.environ["PAIRTILE_GPU_HERE"] = "1"
+            os.environ.update(PAIRTILE_GPU_HERE="1")
 
 # Those that are computed in one job each; all others are cut into steps and chunks.
 SMALL = {
