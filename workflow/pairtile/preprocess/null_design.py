@@ -106,10 +106,10 @@ def dependence_arrays(
     spread = factors.spread
     of_samples = factors.strong and factors.made_by == "samples" and not found.ordered
     # What outliers leave of hubs looks like factors, and true edges went with it: up to 3 explain
-    # 0.011 of squared correlations, on average over pairs, more than 3 up to 0.017 (60 tables of
-    # 200 genes). A factor of 15 % of the variance mostly explains over 0.014, three of 10 % 0.02.
+    # 0.011 of squared correlations, on average over pairs, more 0.0133 (of 50 tables of 200 genes
+    # one 0.017). A factor of 15 % of the variance mostly explains over 0.014, three of 10 % 0.02.
     number = len(factors.shares)
-    of_samples &= factors.gain >= (0.012 if number <= 3 else 0.018) * values.shape[1]
+    of_samples &= factors.gain >= (0.012 if number <= 3 else 0.0145) * values.shape[1]
     # With fewer than 12 samples a factor, true edges were taken off with the factors.
     if of_samples and 12 * number <= values.shape[1]:
         arrays["shared_loadings"] = factors.loadings
