@@ -51,7 +51,7 @@ def saved(page: Page, button: str, file: Path) -> bytes:
     """What a button saves."""
     page.ask(f"document.querySelector({button!r}).click()")
     end = time.monotonic() + 60
-    while not file.exists():
+    while not (file.exists() and file.stat().st_size):  # it is made before it is filled
         assert time.monotonic() < end, "nothing was saved"
         time.sleep(0.05)
     return file.read_bytes()

@@ -192,10 +192,11 @@ def test_the_rows_that_are_found_are_saved_as_a_table(tmp_path: Path, page: Page
     for part, name in (("edges", "edges"), ("members", "regulators")):
         page.ask(f"document.querySelector('#{part} .dt-search button').click()")
         end = time.monotonic() + 20
-        while not (tmp_path / f"{name}.tsv").exists():
+        saved = tmp_path / f"{name}.tsv"
+        while not (saved.exists() and saved.stat().st_size):  # it is made before it is filled
             assert time.monotonic() < end
             page.ask("1")
-        text = (tmp_path / f"{name}.tsv").read_text(encoding="utf-8")
+        text = saved.read_text(encoding="utf-8")
         tables.append(pd.read_csv(StringIO(text), sep="\t", dtype=str, keep_default_na=False))
     edges, regulators = tables
     chosen = network[(network[["source", "target"]] == "tf003").any(axis=1)]

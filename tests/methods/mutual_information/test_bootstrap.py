@@ -322,7 +322,8 @@ def test_related_genes_are_found_with_few_others(keep: dict[str, float]) -> None
     random = np.random.default_rng(3)
     values = random.normal(size=(60, 100))
     values[:30] += 1.5 * np.repeat(random.normal(size=(6, 100)), 5, axis=0)  # six modules of five
-    edges = consensus(values, 25, keep=keep, estimator={"bins": 6, "order": 4}).edges
+    settings = {"estimator": {"bins": 6, "order": 4}, "score": "clr"}
+    edges = consensus(values, 25, keep=keep, **settings).edges
     true = (edges["source"] // 5 == edges["target"] // 5) & (edges[["source", "target"]] < 30).all(
         axis=1
     )
