@@ -109,7 +109,8 @@ class TrajectoryCorrelation(
         scratch: Path | None = None,
         sample: bool = False,
     ) -> PreparedInput[MotionArrays]:
-        prepared = trajectory_state(config, seed, scratch)
+        assert scratch is not None  # given by the step that prepares
+        prepared = trajectory_state(config, scratch)
         if config.pairs == "in_contact":
             add_contacts(config, prepared, sample=sample)
         return prepared

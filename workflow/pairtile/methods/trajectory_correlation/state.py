@@ -7,7 +7,6 @@ the shifts of the surrogates and what is warned of.
 from __future__ import annotations
 
 import gzip
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -58,7 +57,7 @@ SLOW_SHARE = 0.9
 
 
 def trajectory_state(
-    config: TrajectoryCorrelationConfig, seed: int, scratch: str | os.PathLike[str] | None = None
+    config: TrajectoryCorrelationConfig, scratch: Path
 ) -> PreparedInput[MotionArrays]:
     """Prepare the series that ``config`` names, and look at their memory.
 
@@ -72,7 +71,7 @@ def trajectory_state(
         As ``prepare_trajectory``; where too many frames repeat others, or too few are left for the
         Theiler window or the surrogates.
     """
-    prepared = prepare_trajectory(config, seed, scratch)
+    prepared = prepare_trajectory(config, scratch)
     doing("look for drift and correlation times")
     runs = config.time_series or config.trajectories
     names = [run if isinstance(run, str) else run[0] for run in runs]
@@ -265,7 +264,7 @@ def _without_repeated(
     config: TrajectoryCorrelationConfig,
     names: Sequence[str],
     cyclic: bool,
-    scratch: str | os.PathLike[str] | None,
+    scratch: Path,
 ) -> PreparedInput[MotionArrays]:
     """Nearest neighbours at no distance make mutual information grow without bound, so KSG (and
     ``auto``, which may become it) goes without repeated frames; the other estimators only warn of
