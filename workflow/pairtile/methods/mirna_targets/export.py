@@ -280,13 +280,13 @@ def with_more_columns(
     hits: pa.Table,
     state: SequenceArrays,
     asked: ExtraColumnsConfig,
-    rates: NDArray[np.float64] | None = None,
-    accessibilities: Accessibilities | None = None,
+    rates: NDArray[np.float64] | None,
+    accessibilities: Accessibilities | None,
 ) -> pa.Table:
     """The hits with conservation and the extras that are asked for, before the alignments: columns
     of ``hits.parquet`` in ``columns.toml``.
 
-    rates : ``conservation.conservation_rates``. accessibilities : of all hits; None: of these.
+    rates : ``conservation.conservation_rates``. accessibilities : of all hits, where asked for.
     Raises ConfigError where ViennaRNA is not installed and is asked for.
     """
     columns = conservation_columns(hits, state, rates)
@@ -294,8 +294,8 @@ def with_more_columns(
         columns |= context_of(hits, state)
     if asked.duplex_energy:
         columns["duplex_energy_kcal_mol"] = duplex_energies(hits, state)
-    if asked.accessibility:
-        columns["accessibility"] = (accessibilities or Accessibilities([hits], state)).column(hits)
+    if accessibilities is not None:
+        columns["accessibility"] = accessibilities.column(hits)
     for name, values in columns.items():
         hits = hits.append_column(name, values)
     return hits.select([name for name in HITS if name in hits.column_names])

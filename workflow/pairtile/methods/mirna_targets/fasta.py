@@ -249,10 +249,7 @@ def fasta_of(path: str, key: str, data: bytes) -> Fasta:
             path, "line 1", "FASTQ", "FASTA (seqkit fq2fa converts it); transcripts, not reads"
         )
     data = re.sub(rb"(?m)^;[^\n]*", b"", data)  # comments of old files
-    names: list[str] = []
-    headers: list[str] = []
-    letters: list[bytes] = []
-    records: list[int] = []
+    kept: list[tuple[int, str, str, bytes]] = []  # number, name, rest of the header, letters
     bad: list[BadRecord] = []
     positions: list[int] = []  # of their faults
     for number, raw in enumerate(_raw_records(data), start=1):
@@ -272,16 +269,14 @@ def fasta_of(path: str, key: str, data: bytes) -> Fasta:
             strange = "" if placeholder else "".join(sorted(other))
             bad.append(BadRecord(number, 0, name, problem, expected, strange, placeholder))
             continue
-        names.append(name)
-        headers.append(_decoded(raw.header[found.end() + 1 :] if found else b""))
-        letters.append(sequence)
-        records.append(number)
+        header = _decoded(raw.header[found.end() + 1 :] if found else b"")
+        kept.append((number, name, header, sequence))
     breaks = np.flatnonzero(np.frombuffer(data if bad else b"", np.uint8) == ord("\n"))
     lines = 1 + np.searchsorted(breaks, positions)
     return replace(
-        Fasta.of_records(path, key, names, letters),
-        headers=headers,
-        records=np.array(records, dtype=np.int32),
+        Fasta.of_records(path, key, [name for _, name, _, _ in kept], [of[-1] for of in kept]),
+        headers=[header for _, _, header, _ in kept],
+        records=np.array([number for number, *_ in kept], dtype=np.int32),
         bad=[replace(one, line=line) for one, line in zip(bad, lines.tolist(), strict=True)],
     )
 
