@@ -86,13 +86,13 @@ class Fasta:
     path: str
     key: str
     names: list[str]
+    first_words: list[str]
     headers: list[str]
     text: np.ndarray
     offsets: np.ndarray
     records: np.ndarray
     bad: list[BadRecord] = field(default_factory=list)
     n_passed: int = 0
-    first_words: list[str] = field(default_factory=list)
     genes: list[str] = field(default_factory=list)
     symbols: list[str] = field(default_factory=list)
     ignore_versions: bool = False
@@ -106,15 +106,12 @@ class Fasta:
             path=str(path),
             key=key,
             names=names,
+            first_words=names,
             headers=[""] * len(names),
             text=np.frombuffer(b"".join(texts), dtype=np.uint8),
             offsets=np.cumsum([0, *map(len, texts)], dtype=np.int64),
             records=np.arange(1, len(names) + 1, dtype=np.int32),
         )
-
-    def __post_init__(self) -> None:
-        if not self.first_words:
-            object.__setattr__(self, "first_words", self.names)
 
     def __len__(self) -> int:
         return len(self.names)
