@@ -206,12 +206,11 @@ def write_hits(
     has_kept = "kept_counts" in (null_counts or {})
     rates = conservation_rates(null_counts) if null_counts and has_kept else None
     accessibilities = Accessibilities(described(), state, folder) if extras.accessibility else None
-    models = (
-        items_to_genome(items, read_transcript_models(config.annotation))
-        if config.annotation is not None
-        else None
+    to_genome = (
+        TranscriptToGenome([None] * len(items))
+        if config.annotation is None
+        else items_to_genome(items, read_transcript_models(config.annotation))
     )
-    to_genome = models or TranscriptToGenome([None] * len(items))
     with ExitStack() as stack:
         path = {name: stack.enter_context(atomic_path(folder / name)) for name in FILES}
         hits_of_item = np.zeros(len(items), dtype=np.int64)
@@ -262,14 +261,14 @@ def write_hits(
                 in_genome += pc.sum(places["in_genome"]).as_py() or 0
         of_pairs.result()
     counts = {"hits": int(hits_of_item.sum()), "pairs_with_hits": sum(map(len, targets))}
-    if models is None:
+    if config.annotation is None:
         return TableSummary(counts)
     counts |= {
-        "transcripts_in_genome": sum(model is not None for model in models.models),
-        "utrs_in_genome": models.n_utrs,
+        "transcripts_in_genome": sum(model is not None for model in to_genome.models),
+        "utrs_in_genome": to_genome.n_utrs,
         "hits_in_genome": in_genome,
     }
-    return TableSummary(counts, _genome_warnings(models, str(config.annotation)))
+    return TableSummary(counts, _genome_warnings(to_genome, config.annotation))
 
 
 PLACED_AT_ONCE = 4_000_000
