@@ -357,7 +357,7 @@ def simulated(size: tuple[int, int, int]) -> tuple[Fasta, Fasta]:
         text = np.frombuffer(b"AAAUUUCCGG", np.uint8)[draws]
         names = [f"{key[0]}{k}" for k in range(len(lengths))]
         records = np.arange(1, len(names) + 1, dtype=np.int32)
-        files.append(Fasta(key, key, names, [""] * len(names), text, offsets, records))
+        files.append(Fasta(key, key, names, names, [""] * len(names), text, offsets, records))
     return files[0], files[1]
 
 

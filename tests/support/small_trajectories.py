@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import warnings
+import weakref
 from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import Any
 
 import numpy as np
 import pytest
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.prepare import prepare_trajectory
+from pairtile.methods.trajectory_correlation.state import trajectory_state
 
 mda = pytest.importorskip("MDAnalysis")
 RNG = np.random.default_rng(11)
@@ -28,8 +32,24 @@ def config(**keys: Any) -> TrajectoryCorrelationConfig:
     return TrajectoryCorrelationConfig.model_validate(given)
 
 
-def prepare(scratch: Path | None = None, **keys: Any) -> Any:
-    return prepare_trajectory(config(**keys), seed=1, scratch=scratch)
+def prepare(**keys: Any) -> Any:
+    return in_kept_folder(prepare_trajectory, config(**keys))
+
+
+def state_of(section: TrajectoryCorrelationConfig) -> Any:
+    return in_kept_folder(trajectory_state, section)
+
+
+def in_kept_folder(step: Any, section: TrajectoryCorrelationConfig) -> Any:
+    """What a step prepares, in a folder that goes with its series."""
+    folder = Path(mkdtemp(prefix="pairtile-tests-"))
+    try:
+        made = step(section, folder)
+    except Exception:
+        rmtree(folder)
+        raise
+    weakref.finalize(made.state["series"], rmtree, folder, ignore_errors=True)
+    return made
 
 
 def frames_first(prepared: Any) -> np.ndarray:

@@ -20,7 +20,10 @@ from pairtile.methods.mirna_targets.hits_bed_gff3 import (
     hit_places,
     items_to_genome,
 )
-from pairtile.methods.mirna_targets.transcript_model import read_transcript_models
+from pairtile.methods.mirna_targets.transcript_model import (
+    TranscriptToGenome,
+    read_transcript_models,
+)
 
 LET7 = "UGAGGUAGUAGGUUGUAUAGUU"
 SITE = "AACUAUACAACCUACUACCUCA"
@@ -49,6 +52,11 @@ def places(folder: Path, sequences: PreparedInput, hits: pa.Table) -> pa.Table:
     return hit_places(hits, to_genome)
 
 
+def on_transcripts(hits: pa.Table) -> pa.Table:
+    n_items = len(hits["transcript"].chunk(0).dictionary)
+    return hit_places(hits, TranscriptToGenome([None] * n_items))
+
+
 def write_bed(folder: Path, hits: pa.Table, places: pa.Table) -> None:
     (folder / "hits.bed").write_bytes(b"".join(bed_lines(hits, places)))
 
@@ -64,7 +72,7 @@ def lines(path: Path) -> list[list[str]]:
 
 def test_bed_on_transcripts_by_hand(tmp_path: Path) -> None:
     _, hits = several(tmp_path)
-    write_bed(tmp_path, hits, hit_places(hits))
+    write_bed(tmp_path, hits, on_transcripts(hits))
     red = COLOURS["8mer"]
     assert lines(tmp_path / "hits.bed") == [
         ["free", "0", "22", "m1", "150", "+", "14", "22", red, "1", "22,", "0,"],
@@ -114,7 +122,7 @@ def test_gff3_in_the_genome_by_hand(tmp_path: Path) -> None:
 def test_gff3_without_energies_tells_none(tmp_path: Path) -> None:
     sequences, _ = several(tmp_path)
     hits = hand.table(sequences, [hand.ungapped_hit(sequences, "m1", "free", 1)], energies=False)
-    write_gff3(tmp_path, hits, hit_places(hits))
+    write_gff3(tmp_path, hits, on_transcripts(hits))
     assert "energy" not in (tmp_path / "hits.gff3").read_text()
 
 
@@ -145,13 +153,13 @@ def test_strange_names_do_not_break_the_files(tmp_path: Path) -> None:
         sequences,
         [hand.ungapped_hit(sequences, m, t, 1) for m, t in zip(mirnas, transcripts, strict=True)],
     )
-    write_bed(tmp_path, hits, hit_places(hits))
+    write_bed(tmp_path, hits, on_transcripts(hits))
     found = lines(tmp_path / "hits.bed")
     assert {len(line) for line in found} == {12}
     assert sorted(unquote(line[0]) for line in found) == sorted(unquote(t) for t in transcripts)
     assert not any(line[0].startswith(("#", "track", "browser")) for line in found)
     assert {line[3] for line in found} == set(mirnas)
-    write_gff3(tmp_path, hits, hit_places(hits))
+    write_gff3(tmp_path, hits, on_transcripts(hits))
     features = [line for line in lines(tmp_path / "hits.gff3") if len(line) > 1]
     assert {len(line) for line in features} == {9}
     assert {unquote(line[0]) for line in features} == set(transcripts)

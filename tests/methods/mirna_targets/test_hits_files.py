@@ -218,7 +218,7 @@ def test_accessibilities_of_a_table_are_those_of_its_sites(tmp_path: Path) -> No
     places = [("many", begin) for begin in range(1, 378, 7)] + [("few", 9), ("short", 9)]
     hits = [hand.ungapped_hit(sequences, "m", *place, rank=n) for n, place in enumerate(places)]
     table = hand.table(sequences, hits)
-    found = Accessibilities([table], sequences.state).column(table)
+    found = Accessibilities([table], sequences.state, tmp_path).column(table)
     rows = table.select(["transcript", "site_begin", "site_end"]).to_pylist()
     for row, probability in zip(rows, found.to_pylist(), strict=True):
         place = (np.array([row[name]]) for name in ("site_begin", "site_end"))
@@ -234,7 +234,7 @@ def test_a_site_longer_than_the_window_has_an_accessibility(tmp_path: Path) -> N
     sequences = hand.prepared(tmp_path, {"m": long}, {"t": "A" * 200})
     hit = hand.ungapped_hit(sequences, "m", "t", 20)
     table = hand.table(sequences, [hit])
-    found = Accessibilities([table], sequences.state).column(table)
+    found = Accessibilities([table], sequences.state, tmp_path).column(table)
     assert found.to_pylist() == [1.0]
 
 
@@ -284,7 +284,8 @@ def test_forks_give_what_one_process_gives(tmp_path: Path, monkeypatch: pytest.M
     table = hand.table(sequences, hits)
 
     def both() -> list[Any]:
-        found = Accessibilities([table], sequences.state).column(table)
+        (tmp_path / CACHE).unlink(missing_ok=True)
+        found = Accessibilities([table], sequences.state, tmp_path).column(table)
         return [found.to_pylist(), duplex_energies(table, sequences.state).to_pylist()]
 
     alone = both()

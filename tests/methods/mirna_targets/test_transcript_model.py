@@ -132,7 +132,7 @@ def test_a_name_with_several_versions_is_none_of_them_without_its_own(tmp_path: 
 
 def test_sequences_of_another_length_and_ambiguous_ones_are_counted(tmp_path: Path) -> None:
     annotation = read(tmp_path, GTF)
-    twice = Annotation("a", annotation.models, frozenset({"D"}))
+    twice = Annotation(annotation.models, frozenset({"D"}))
     to_genome = TranscriptToGenome.match(["T1", "T1", "D", "none"], [150, 149, 9, 9], twice)
     assert to_genome.models == [T1, None, None, None]
     assert (to_genome.n_missing, to_genome.n_ambiguous, to_genome.n_utrs) == (1, 1, 0)

@@ -16,9 +16,8 @@ from pairtile.methods.trajectory_correlation.residues import contact_cutoff
 from pairtile.methods.trajectory_correlation.state import (
     is_ensemble,
     successive_are_near,
-    trajectory_state,
 )
-from small_trajectories import config
+from small_trajectories import config, state_of
 from trajectory_analyses import slow, write_runs
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # few effective frames are meant
@@ -46,7 +45,7 @@ def test_models_have_no_time_and_the_reader_says_nothing_of_its_own() -> None:
     models = nmr_models()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        prepared = trajectory_state(config(topology=models, trajectories=[models]), 1)
+        prepared = state_of(config(topology=models, trajectories=[models]))
     assert np.isnan(prepared.state["frame_interval_ps"]).all()
 
 
@@ -96,7 +95,7 @@ def test_a_run_too_short_for_its_surrogates_says_what_to_do(
     write_runs(tmp_path, slow(24, 4, 3, time=6.0))
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError) as error:
-        trajectory_state(config(time_series=["run0.npy"], estimator={"kind": "gaussian"}), seed=1)
+        state_of(config(time_series=["run0.npy"], estimator={"kind": "gaussian"}))
     for part in ("run0.npy", "20 for 24 frames", "a longer run", "ensemble: true"):
         assert part in str(error.value)
 
@@ -112,6 +111,6 @@ def test_the_cap_of_the_theiler_window_is_stated(
     write_runs(tmp_path, np.cumsum(slow(200, 4, 3), axis=0))
     monkeypatch.chdir(tmp_path)
     section = config(time_series=["run0.npy"], estimator={"kind": "ksg", "surrogates": 2})
-    note = next(n for n in trajectory_state(section, seed=1).notes if "Theiler" in n)
+    note = next(n for n in state_of(section).notes if "Theiler" in n)
     assert "25 frames" in note
     assert "at most an eighth" in note

@@ -12,13 +12,14 @@ import pytest
 from message_codes import numbers_by_code
 from pairtile.errors import InputError
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
-from pairtile.methods.trajectory_correlation.state import trajectory_state
+from pairtile.methods.trajectory_correlation.prepare import prepare_trajectory
 from small_trajectories import (
     config,
     frames_first,
     kabsch,
     molecule,
     prepare,
+    state_of,
     store,
     write,
 )
@@ -71,14 +72,9 @@ def test_large_series_are_kept_as_float32(
 
 
 def test_series_lie_in_the_folder_that_is_given(tmp_path: Path, adenylate_kinase: Any) -> None:
-    series = prepare(scratch=tmp_path, **adenylate_kinase).state["series"]
+    series = prepare_trajectory(config(**adenylate_kinase), tmp_path).state["series"]
     assert isinstance(series, np.memmap)
     assert Path(series.filename) == tmp_path / "series.npy"
-    temporary = prepare(**adenylate_kinase).state["series"]
-    folder = Path(temporary.filename).parent
-    assert folder.is_dir()
-    del temporary
-    assert not folder.exists()
 
 
 _MEASURE = """
@@ -94,7 +90,7 @@ for stop in map(int, sys.argv[3:]):
     config = TrajectoryCorrelationConfig.model_validate(dict(method="trajectory_correlation",
         topology=sys.argv[1], trajectories=[sys.argv[2]], select="name *", fit="name CA",
         frames=dict(stop=stop), contacts={}))
-    made = prepare_trajectory(config, 1)
+    made = prepare_trajectory(config, Path(sys.argv[1]).parent)
     size = made.state["series"].nbytes >> 20
     trajectory_contacts(config, made.items)
     del made
@@ -132,7 +128,7 @@ def frames_of(seed: int, n: int = 60) -> np.ndarray:
 
 
 def said(keys: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    return numbers_by_code(trajectory_state(config(**keys), seed=1).messages)
+    return numbers_by_code(state_of(config(**keys)).messages)
 
 
 @pytest.mark.parametrize("ending", ["dcd", "xtc"])
@@ -170,7 +166,7 @@ def test_series_that_are_alike_by_chance_are_replicas(
     runs = [run.round() if coarse else run for run in runs]
     keys = section(time_series=[str(tmp_path / n) for n in write_runs(tmp_path, *runs)])
     keys["estimator"] = {"kind": "gaussian", "surrogates": 4}
-    state = trajectory_state(TrajectoryCorrelationConfig.model_validate(keys), seed=1)
+    state = state_of(TrajectoryCorrelationConfig.model_validate(keys))
     assert "replicas_of_one_run" not in numbers_by_code(state.messages)
 
 

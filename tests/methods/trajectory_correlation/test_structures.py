@@ -330,17 +330,22 @@ def network() -> ResidueNetwork:
     return ResidueNetwork.of_edges(5, [0, 1, 0, 3], [1, 2, 2, 4], [0.9, -0.8, 0.5, 0.7])
 
 
+def table_of_residues(table, joined, found):
+    means = np.zeros(joined.n_nodes)
+    return residue_table(table, joined, found, joined.centralities(), means)
+
+
 def test_tables_tell_residues_communities_and_paths(tmp_path):
     table = items(n=6)
     table.loc[5, "kept"] = False
     found = {"leiden": network().communities("leiden", seed=1)}
-    residues = residue_table(table, network(), found)
+    residues = table_of_residues(table, network(), found)
     assert residues["name"].tolist() == [f"A:LYS{k}" for k in range(10, 15)]
     assert residues["community_leiden"].tolist() == [1, 1, 1, 2, 2]
     assert residues["degree"].tolist() == [2, 2, 2, 1, 1]
     assert residues["betweenness"].tolist() == [0, 1 / 6, 0, 0, 0]
     np.testing.assert_allclose(residues["strength"], [1.4, 1.7, 1.3, 0.7, 0.7])
-    communities = community_table(table, network(), found)
+    communities = community_table(table, network(), found, {"leiden": 0.5})
     assert communities["members"].tolist() == ["A:LYS10 A:LYS11 A:LYS12", "A:LYS13 A:LYS14"]
     assert communities["edges_within"].tolist() == [3, 1]
     assert communities["edges_out"].tolist() == [0, 0]
@@ -361,8 +366,8 @@ def test_tables_tell_residues_communities_and_paths(tmp_path):
 def test_tables_of_an_empty_network_have_their_columns(tmp_path):
     empty = ResidueNetwork.of_edges(3, [], [], [])
     found = {"leiden": empty.communities("leiden", seed=1)}
-    assert residue_table(items(), empty, found)["degree"].tolist() == [0, 0, 0]
-    communities = community_table(items(), empty, found)
+    assert table_of_residues(items(), empty, found)["degree"].tolist() == [0, 0, 0]
+    communities = community_table(items(), empty, found, {"leiden": 0.5})
     assert len(communities) == 0
     write_tsv(tmp_path / "communities.tsv", communities)
     assert (tmp_path / "communities.tsv").read_text().split("\t")[0] == "method"
@@ -371,7 +376,7 @@ def test_tables_of_an_empty_network_have_their_columns(tmp_path):
 
 def test_a_network_of_another_analysis_is_refused():
     with pytest.raises(ValueError, match="5"):
-        residue_table(items(n=4), network(), {})
+        table_of_residues(items(n=4), network(), {})
 
 
 def test_adenylate_kinase_is_drawn_with_its_chain(tmp_path):
@@ -379,7 +384,7 @@ def test_adenylate_kinase_is_drawn_with_its_chain(tmp_path):
     mda = pytest.importorskip("MDAnalysis")
     from small_trajectories import adenylate_kinase_files, prepare
 
-    prepared = prepare(tmp_path, **adenylate_kinase_files(), frames={"stop": 12})
+    prepared = prepare(**adenylate_kinase_files(), frames={"stop": 12})
     atoms, table = prepared.state["structure"], prepared.items
     places = item_places(table, prepared.state)
     # The first frame is the reference: atoms lie near their mean positions.

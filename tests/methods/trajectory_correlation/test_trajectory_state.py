@@ -26,10 +26,9 @@ from pairtile.methods.trajectory_correlation.state import (
     effective_frames,
     replicas_of,
     theiler_window,
-    trajectory_state,
 )
 from pairtile.runtime.files import read_json
-from small_trajectories import write
+from small_trajectories import state_of, write
 
 
 def slow(
@@ -50,7 +49,7 @@ def tables(folder: Path, *replicas: np.ndarray, **keys: Any) -> TrajectoryCorrel
 
 def test_times_and_windows_are_those_of_each_replica(tmp_path: Path) -> None:
     runs = [slow(300, time=2.0), slow(200, time=6.0, seed=2)]
-    found = trajectory_state(tables(tmp_path, *runs, estimator={"kind": "ksg"}), seed=4)
+    found = state_of(tables(tmp_path, *runs, estimator={"kind": "ksg"}))
     parts = replicas_of(found.state)
     assert [part.shape for part in parts] == [(5, 1, 300), (5, 1, 200)]
     tau = np.stack([correlation_time(part) for part in parts])
@@ -79,48 +78,48 @@ def test_the_kind_follows_the_effective_frames(
 ) -> None:
     """And what is scored is what the kind gives when it is stated."""
     section = tables(tmp_path, slow(frames, time=12.0), estimator=estimator)
-    found = trajectory_state(section, seed=4)
+    found = state_of(section)
     assert found.parameters["estimator"]["kind"] == kind
     assert TrajectoryCorrelation.resolve_auto(section, found.state)[0].estimator.kind == kind
     said = [note for note in found.notes if "The estimator is kind" in note]
     assert len(said) == (why is not None)
     assert why is None or re.search(rf"kind: {kind} \(auto\): {why}", said[0])
     stated = tables(tmp_path, slow(frames, time=12.0), estimator={**estimator, "kind": kind})
-    for name, array in trajectory_state(stated, seed=4).state.items():
+    for name, array in state_of(stated).state.items():
         np.testing.assert_array_equal(found.state[name], array, err_msg=name)
 
 
 def test_variables_that_never_move_do_not_decide_the_kind(tmp_path: Path) -> None:
     series = slow(4000, time=12.0)
     still = np.concatenate([series, np.ones((4000, 9, 1))], axis=1)
-    found = trajectory_state(tables(tmp_path, still), seed=4)
+    found = state_of(tables(tmp_path, still))
     assert found.parameters["estimator"]["kind"] == "ksg"
 
 
 def test_replicas_are_counted_one_by_one(tmp_path: Path) -> None:
     """Each is estimated by itself, so that many short ones are no long one."""
     runs = [slow(600, time=12.0, seed=seed) for seed in range(6)]
-    found = trajectory_state(tables(tmp_path, *runs), seed=4)
+    found = state_of(tables(tmp_path, *runs))
     assert found.parameters["estimator"]["kind"] == "gaussian"
     assert (found.items["n_effective"] > 100).all()
 
 
 def test_other_kinds_have_no_window(tmp_path: Path) -> None:
     section = tables(tmp_path, slow(300), estimator={"kind": "gaussian"})
-    assert trajectory_state(section, seed=4).state["theiler"].tolist() == [0]
+    assert state_of(section).state["theiler"].tolist() == [0]
 
 
 def test_few_effective_frames_are_warned_of(tmp_path: Path) -> None:
-    found = trajectory_state(tables(tmp_path, slow(300, time=15.0)), seed=1)
+    found = state_of(tables(tmp_path, slow(300, time=15.0)))
     assert found.counts["variables_few_frames"] == 5
     assert "5 of 5 variables have fewer than 50 effective frames" in " ".join(found.warnings)
-    fine = trajectory_state(tables(tmp_path, slow(600, time=1.0)), seed=1)
+    fine = state_of(tables(tmp_path, slow(600, time=1.0)))
     assert fine.counts["variables_few_frames"] == 0
     assert not fine.warnings
 
 
 def test_few_surrogates_are_warned_of(tmp_path: Path) -> None:
-    found = trajectory_state(tables(tmp_path, slow(600), estimator={"surrogates": 5}), seed=1)
+    found = state_of(tables(tmp_path, slow(600), estimator={"surrogates": 5}))
     assert "p-values rest on 5 surrogates" in " ".join(found.warnings)
 
 
@@ -128,8 +127,8 @@ def test_repeated_frames_are_left_out_of_nearest_neighbours(tmp_path: Path) -> N
     """The end of one part is the start of the next, as after a restart."""
     whole = [slow(200, d=3), slow(120, d=3, seed=2)]
     overlapping = [np.concatenate([whole[0][:150], whole[0][140:]]), whole[1]]
-    expected = trajectory_state(tables(tmp_path, *whole), seed=1)
-    found = trajectory_state(tables(tmp_path, *overlapping), seed=1)
+    expected = state_of(tables(tmp_path, *whole))
+    found = state_of(tables(tmp_path, *overlapping))
     assert found.counts["frames_repeated"] == 10
     assert found.counts["frames"] == 320
     for name in ("series", "replica_offsets", "correlation_time", "theiler"):
@@ -145,7 +144,7 @@ def test_repeated_frames_are_left_out_of_nearest_neighbours(tmp_path: Path) -> N
 def test_means_of_scalars_are_those_of_the_frames_left(tmp_path: Path) -> None:
     values = slow(100) + 3.0
     repeated = np.concatenate([values, values[:5]])
-    found = trajectory_state(tables(tmp_path, repeated), seed=1)
+    found = state_of(tables(tmp_path, repeated))
     np.testing.assert_allclose(found.items["mean"], values[:, :, 0].mean(axis=0))
 
 
@@ -153,7 +152,7 @@ def test_other_kinds_keep_repeated_frames_and_say_so(tmp_path: Path) -> None:
     values = slow(100)
     repeated = np.concatenate([values, values[:5]])
     section = tables(tmp_path, repeated, estimator={"kind": "gaussian"})
-    found = trajectory_state(section, seed=1)
+    found = state_of(section)
     assert found.state["series"].shape[2] == 105
     assert "5 frames are exactly equal" in " ".join(found.warnings)
 
@@ -163,16 +162,16 @@ def test_too_many_repeated_frames_are_refused(tmp_path: Path) -> None:
     twice = np.repeat(values, 2, axis=0)
     message = r"run0\.npy: found 100 of 200 frames that are equal to others .*at most 10% for kind"
     with pytest.raises(InputError, match=message):
-        trajectory_state(tables(tmp_path, twice), seed=1)
+        state_of(tables(tmp_path, twice))
     levels = np.random.default_rng(1).integers(0, 2, (200, 3, 1)).astype(float)
     with pytest.raises(InputError, match="coarse scale"):
-        trajectory_state(tables(tmp_path, levels), seed=1)
+        state_of(tables(tmp_path, levels))
 
 
 def test_nearly_repeated_frames_are_warned_of(tmp_path: Path) -> None:
     values = slow(100)
     near = np.concatenate([values, values[:3] + 1e-8])
-    found = trajectory_state(tables(tmp_path, near), seed=1)
+    found = state_of(tables(tmp_path, near))
     assert found.counts["frames_nearly_repeated"] == 3
     assert "3 frames nearly repeat others" in " ".join(found.warnings)
 
@@ -188,13 +187,13 @@ def test_windows_and_surrogates_must_fit_the_frames(
     tmp_path: Path, estimator: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
-        trajectory_state(tables(tmp_path, slow(60), estimator=estimator), seed=1)
+        state_of(tables(tmp_path, slow(60), estimator=estimator))
 
 
 def test_the_fewest_frames_that_are_allowed_do(tmp_path: Path) -> None:
     """The window that is chosen leaves as many frames as there must be neighbours."""
     section = tables(tmp_path, slow(8, time=4.0), estimator={"surrogates": 2})
-    found = trajectory_state(section, seed=1)
+    found = state_of(section)
     window = int(found.state["theiler"][0])
     assert 6 + 2 * window + 1 <= 8
 

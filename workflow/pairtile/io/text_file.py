@@ -96,9 +96,6 @@ class _Unpacked(io.RawIOBase):
             check_unpacked_size(self._path, self._count)
         return n
 
-    def readall(self) -> bytes:
-        return b"".join(iter(lambda: self.read(_BLOCK) or b"", b""))
-
     def close(self) -> None:
         self._packed.close()
         super().close()

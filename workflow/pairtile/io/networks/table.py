@@ -34,9 +34,8 @@ class NetworkTable:
 
     ``edges`` has the columns ``source``, ``target`` and ``columns``; ``genes`` is the items table
     of the kept genes, in order; ``source`` and ``target`` are the edges' ends as row numbers of
-    ``genes``, int64, shape (edges,). ``score``: the column that ranks the edges, where that is
-    stated; None: it follows from the names of the columns. ``value``: the column of what an edge is
-    worth in one number; None: ``score``.
+    ``genes``, int64, shape (edges,). ``score_column``: the column that ranks the edges.
+    ``value_column``: the column of what an edge is worth in one number, in its own unit.
     """
 
     edges: pd.DataFrame
@@ -46,8 +45,8 @@ class NetworkTable:
     directed: bool
     name: str
     metadata: dict[str, Scalar]
-    score: str | None = None
-    value: str | None = None
+    score_column: str
+    value_column: str
 
     @classmethod
     def build(
@@ -65,7 +64,8 @@ class NetworkTable:
         for column in ("source", "target"):
             if column not in network:
                 raise ValueError(f"the network has no column {column!r}")
-        if not _numbers_of_edges(network):
+        numbers = _numbers_of_edges(network)
+        if not numbers:
             known = ", ".join(VALUE_COLUMNS)
             raise ValueError(
                 f"the network has none of the columns {known}, nor one of real numbers"
@@ -76,6 +76,9 @@ class NetworkTable:
         if not index.is_unique:
             raise ValueError(f"gene {index[index.duplicated()][0]!r} is named twice in items")
         check_characters("network", "gene", index)
+        if score is None or score not in network:
+            # The first that holds a number; of empty ones the first.
+            score = next((name for name in numbers if network[name].notna().any()), numbers[0])
         return cls(
             edges=network.reset_index(drop=True),
             genes=genes,
@@ -84,28 +87,14 @@ class NetworkTable:
             directed=directed,
             name=name,
             metadata={str(k): _scalar(v) for k, v in (metadata or {}).items() if v is not None},
-            score=score if score in network else None,
-            value=value if value in network else None,
+            score_column=score,
+            value_column=score if value is None or value not in network else value,
         )
 
     @property
     def columns(self) -> list[str]:
         """The columns of ``edges`` beside ``source`` and ``target``."""
         return [str(c) for c in self.edges.columns if c not in ("source", "target")]
-
-    @property
-    def value_column(self) -> str:
-        """The column of an edge's score in its own unit."""
-        return self.value or self.score_column
-
-    @property
-    def score_column(self) -> str:
-        """The column that edges are ranked by."""
-        if self.score:
-            return self.score
-        # The first that is there and holds a number; of empty ones the first.
-        there = _numbers_of_edges(self.edges)
-        return next((name for name in there if self.edges[name].notna().any()), there[0])
 
     @property
     def names(self) -> list[str]:

@@ -339,6 +339,11 @@ class MirnaTargetsConfig(Analysis):
         TABLES + SEED_TABLES + NULL_TABLES + ORTHOLOG_TABLES + EXPRESSION_TABLES
     )
 
+    @property
+    def shuffles(self) -> int:
+        """Of each miRNA, for ``null``; 0 without."""
+        return 0 if self.null is False else self.null.shuffles
+
     def input_files(self) -> dict[str, str]:
         """With the list of miRNAs where it is a file."""
         named = {"mirna_names": self.mirna_names} if isinstance(self.mirna_names, str) else {}

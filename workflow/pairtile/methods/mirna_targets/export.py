@@ -206,12 +206,11 @@ def write_hits(
     has_kept = "kept_counts" in (null_counts or {})
     rates = conservation_rates(null_counts) if null_counts and has_kept else None
     accessibilities = Accessibilities(described(), state, folder) if extras.accessibility else None
-    models = (
-        items_to_genome(items, read_transcript_models(config.annotation))
-        if config.annotation is not None
-        else None
+    to_genome = (
+        TranscriptToGenome([None] * len(items))
+        if config.annotation is None
+        else items_to_genome(items, read_transcript_models(config.annotation))
     )
-    to_genome = models or TranscriptToGenome([None] * len(items))
     with ExitStack() as stack:
         path = {name: stack.enter_context(atomic_path(folder / name)) for name in FILES}
         hits_of_item = np.zeros(len(items), dtype=np.int64)
@@ -262,14 +261,14 @@ def write_hits(
                 in_genome += pc.sum(places["in_genome"]).as_py() or 0
         of_pairs.result()
     counts = {"hits": int(hits_of_item.sum()), "pairs_with_hits": sum(map(len, targets))}
-    if models is None:
+    if config.annotation is None:
         return TableSummary(counts)
     counts |= {
-        "transcripts_in_genome": sum(model is not None for model in models.models),
-        "utrs_in_genome": models.n_utrs,
+        "transcripts_in_genome": sum(model is not None for model in to_genome.models),
+        "utrs_in_genome": to_genome.n_utrs,
         "hits_in_genome": in_genome,
     }
-    return TableSummary(counts, _genome_warnings(models, str(config.annotation)))
+    return TableSummary(counts, _genome_warnings(to_genome, config.annotation))
 
 
 PLACED_AT_ONCE = 4_000_000
@@ -280,13 +279,13 @@ def with_more_columns(
     hits: pa.Table,
     state: SequenceArrays,
     asked: ExtraColumnsConfig,
-    rates: NDArray[np.float64] | None = None,
-    accessibilities: Accessibilities | None = None,
+    rates: NDArray[np.float64] | None,
+    accessibilities: Accessibilities | None,
 ) -> pa.Table:
     """The hits with conservation and the extras that are asked for, before the alignments: columns
     of ``hits.parquet`` in ``columns.toml``.
 
-    rates : ``conservation.conservation_rates``. accessibilities : of all hits; None: of these.
+    rates : ``conservation.conservation_rates``. accessibilities : of all hits, where asked for.
     Raises ConfigError where ViennaRNA is not installed and is asked for.
     """
     columns = conservation_columns(hits, state, rates)
@@ -294,8 +293,8 @@ def with_more_columns(
         columns |= context_of(hits, state)
     if asked.duplex_energy:
         columns["duplex_energy_kcal_mol"] = duplex_energies(hits, state)
-    if asked.accessibility:
-        columns["accessibility"] = (accessibilities or Accessibilities([hits], state)).column(hits)
+    if accessibilities is not None:
+        columns["accessibility"] = accessibilities.column(hits)
     for name, values in columns.items():
         hits = hits.append_column(name, values)
     return hits.select([name for name in HITS if name in hits.column_names])

@@ -86,13 +86,13 @@ class Fasta:
     path: str
     key: str
     names: list[str]
+    first_words: list[str]
     headers: list[str]
     text: np.ndarray
     offsets: np.ndarray
     records: np.ndarray
     bad: list[BadRecord] = field(default_factory=list)
     n_passed: int = 0
-    first_words: list[str] = field(default_factory=list)
     genes: list[str] = field(default_factory=list)
     symbols: list[str] = field(default_factory=list)
     ignore_versions: bool = False
@@ -106,15 +106,12 @@ class Fasta:
             path=str(path),
             key=key,
             names=names,
+            first_words=names,
             headers=[""] * len(names),
             text=np.frombuffer(b"".join(texts), dtype=np.uint8),
             offsets=np.cumsum([0, *map(len, texts)], dtype=np.int64),
             records=np.arange(1, len(names) + 1, dtype=np.int32),
         )
-
-    def __post_init__(self) -> None:
-        if not self.first_words:
-            object.__setattr__(self, "first_words", self.names)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -249,10 +246,7 @@ def fasta_of(path: str, key: str, data: bytes) -> Fasta:
             path, "line 1", "FASTQ", "FASTA (seqkit fq2fa converts it); transcripts, not reads"
         )
     data = re.sub(rb"(?m)^;[^\n]*", b"", data)  # comments of old files
-    names: list[str] = []
-    headers: list[str] = []
-    letters: list[bytes] = []
-    records: list[int] = []
+    kept: list[tuple[int, str, str, bytes]] = []  # number, name, rest of the header, letters
     bad: list[BadRecord] = []
     positions: list[int] = []  # of their faults
     for number, raw in enumerate(_raw_records(data), start=1):
@@ -272,16 +266,14 @@ def fasta_of(path: str, key: str, data: bytes) -> Fasta:
             strange = "" if placeholder else "".join(sorted(other))
             bad.append(BadRecord(number, 0, name, problem, expected, strange, placeholder))
             continue
-        names.append(name)
-        headers.append(_decoded(raw.header[found.end() + 1 :] if found else b""))
-        letters.append(sequence)
-        records.append(number)
+        header = _decoded(raw.header[found.end() + 1 :] if found else b"")
+        kept.append((number, name, header, sequence))
     breaks = np.flatnonzero(np.frombuffer(data if bad else b"", np.uint8) == ord("\n"))
     lines = 1 + np.searchsorted(breaks, positions)
     return replace(
-        Fasta.of_records(path, key, names, letters),
-        headers=headers,
-        records=np.array(records, dtype=np.int32),
+        Fasta.of_records(path, key, [name for _, name, _, _ in kept], [of[-1] for of in kept]),
+        headers=[header for _, _, header, _ in kept],
+        records=np.array([number for number, *_ in kept], dtype=np.int32),
         bad=[replace(one, line=line) for one, line in zip(bad, lines.tolist(), strict=True)],
     )
 

@@ -50,11 +50,11 @@ def items_to_genome(items: pd.DataFrame, annotation: Annotation) -> TranscriptTo
     return replace(found, models=models)
 
 
-def hit_places(hits: pa.Table, to_genome: TranscriptToGenome | None = None) -> pa.Table:
+def hit_places(hits: pa.Table, to_genome: TranscriptToGenome) -> pa.Table:
     """Place each hit of a hits table (``tables.hits_table``).
 
-    to_genome : where the transcript of each item lies (``items_to_genome``); None: all hits stay in
-    transcript coordinates.
+    to_genome : where the transcript of each item lies (``items_to_genome``); hits of those without
+    a model stay in transcript coordinates.
 
     Returns a row for each hit, sorted by sequence, begin, end and hit; positions from 0, int64:
     ``hit``, row of the hits table; ``sequence``, its chromosome or transcript; ``minus``, whether
@@ -65,7 +65,6 @@ def hit_places(hits: pa.Table, to_genome: TranscriptToGenome | None = None) -> p
     """
     item = codes(hits["transcript"])
     item_names = categories(hits["transcript"])
-    to_genome = to_genome or TranscriptToGenome([None] * len(item_names))
     in_genome = np.array([model is not None for model in to_genome.models], dtype=bool)[item]
     minus = [model is not None and model.strand == "-" for model in to_genome.models]
     names, sequence = sequences_of_items(item_names, to_genome)

@@ -105,12 +105,12 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
         sample: bool = False,
     ) -> PreparedInput[SequenceArrays]:
         prepared = prepare_sequences(config)
-        if config.null is False:
+        if not config.shuffles:
             return prepared
         if sample:
-            note = message("shuffles_by_run", n=config.null.shuffles)
+            note = message("shuffles_by_run", n=config.shuffles)
             return replace(prepared, messages=[*prepared.messages, note])
-        null = prepare_null(prepared.state, config.estimator, config.null.shuffles, seed)
+        null = prepare_null(prepared.state, config.estimator, config.shuffles, seed)
         state: SequenceArrays = {**prepared.state, **null.state}
         return replace(prepared, state=state, messages=prepared.messages + null.messages)
 
@@ -141,7 +141,7 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
         lengths = np.sort(np.diff(state["transcript_offsets"]))[::-1]
         hits = rows * float(lengths[:columns].sum()) * _hit_rate(config)
         blocks = super().memory(config, state, backend, rows, columns)
-        return blocks + int(HIT_BYTES * (hits + (config.null is not False) * SHUFFLED_HITS_AT_ONCE))
+        return blocks + int(HIT_BYTES * (hits + bool(config.shuffles) * SHUFFLED_HITS_AT_ONCE))
 
     @classmethod
     def cost(
@@ -149,9 +149,8 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
     ) -> Cost:
         # Measured: docs/speed.md. With energies, hits cost more than the score pass.
         energies = 3.0 if config.estimator.energies else 1.0
-        shuffles = 0 if config.null is False else config.null.shuffles
         return Cost(
-            (1e12 if backend == "cuda" else 2e9 * threads) / (energies + shuffles),
+            (1e12 if backend == "cuda" else 2e9 * threads) / (energies + config.shuffles),
             partial(cells_in, state),
             unit="cells",
             tile_edges=(MIRNAS_OF_A_TILE, TRANSCRIPTS_OF_A_TILE),
@@ -221,8 +220,7 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
     @cached_property
     def null_counts(self) -> NullCounts:
         """The search of miRNAs and their shuffles for counts, opened when first asked for."""
-        assert self.config.null is not False
-        transcripts, shuffles = self.search.transcripts, self.config.null.shuffles
+        transcripts, shuffles = self.search.transcripts, self.config.shuffles
         return NullCounts(self.state, self.config.estimator, transcripts, shuffles, self.device)
 
     def _allowed(self, tile: Tile) -> NDArray[np.bool_] | None:
@@ -299,9 +297,8 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
     def _tested(self, pairs: pd.DataFrame, merged: MergedResults) -> pd.DataFrame:
         """With scores, p and q (Benjamini and Hochberg 1995, over all pairs scanned; those that are
         not in the table have p = 1)."""
-        assert self.config.null is not False
         evidence = self.evidence
-        shuffles, counts = self.config.null.shuffles, evidence.counts
+        shuffles, counts = self.config.shuffles, evidence.counts
         if self.config.estimator.seed_sites:
             shuffles, of_own = evidence.shuffles, evidence.own["seed_score"]
         else:
@@ -351,14 +348,12 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
     @cached_property
     def evidence(self) -> Evidence:
         """What speaks for pairs beside their hits, with a null (``evidence``)."""
-        assert self.config.null is not False
         listed, scored = self._restricted_rows(), self.config.estimator.seed_sites
-        return collect_evidence(self.state, self.config.null.shuffles, listed, scored)
+        return collect_evidence(self.state, self.config.shuffles, listed, scored)
 
     def all_null_counts(self, merged: MergedResults) -> dict[str, NDArray[np.int64]]:
         """What the tiles counted, added up, with a null (``null.count_shapes``)."""
-        assert self.config.null is not False
-        shapes = count_shapes(self.state, self.config.null.shuffles, self.conservation)
+        shapes = count_shapes(self.state, self.config.shuffles, self.conservation)
         return {
             name: merged.sums.get(name, np.zeros(shape, np.int64)) for name, shape in shapes.items()
         }

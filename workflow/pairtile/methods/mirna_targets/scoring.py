@@ -258,6 +258,12 @@ def pair_starts(i: NDArray[np.integer], j: NDArray[np.integer]) -> NDArray[np.in
     return np.append(first, len(i))
 
 
+def ranges(first: NDArray[np.int64], count: NDArray[np.int64]) -> NDArray[np.int64]:
+    """first[0], first[0] + 1, ... (count[0] numbers), then those of the next range, and so on."""
+    before = np.cumsum(count) - count
+    return np.arange(int(count.sum()), dtype=np.int64) + np.repeat(first - before, count)
+
+
 def runs(sizes: NDArray[np.int64], most: int) -> Iterator[slice]:
     """Slices of things whose sizes add up to at most so much, or of one."""
     begin, total = 0, 0

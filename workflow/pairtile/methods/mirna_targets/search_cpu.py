@@ -31,6 +31,7 @@ from pairtile.methods.mirna_targets.scoring import (
     Candidates,
     SequenceBatch,
     pair_starts,
+    ranges,
     round_robin_order,
     runs,
 )
@@ -275,9 +276,3 @@ def _candidates_of_batch(
         i = np.repeat(member[some][task, lane], numbers)
         j = np.repeat(tasks.reference[some][task], numbers)
         yield np.vstack([i.astype(np.int32), j.astype(np.int32), lists.cells[:, kept]])
-
-
-def ranges(first: NDArray[np.int64], count: NDArray[np.int64]) -> NDArray[np.int64]:
-    """first[0], first[0] + 1, ... (count[0] numbers), then those of the next range, and so on."""
-    before = np.cumsum(count) - count
-    return np.arange(int(count.sum()), dtype=np.int64) + np.repeat(first - before, count)

@@ -19,7 +19,14 @@ from pairtile.methods.mirna_targets.kernels.site_context import (
     SiteContext,
     site_context,
 )
-from pairtile.methods.mirna_targets.scoring import CODES, OTHER, SequenceBatch, Texts, pair_starts
+from pairtile.methods.mirna_targets.scoring import (
+    CODES,
+    OTHER,
+    SequenceBatch,
+    Texts,
+    pair_starts,
+    ranges,
+)
 
 CORE = 6
 """Letters opposite miRNA positions 2 to 7."""
@@ -74,8 +81,7 @@ class SeedIndex:
         word = opposite[:, 1:] @ (OTHER + 1) ** np.arange(CORE)[::-1]
         number = self.first[word + 1] - self.first[word]
         which = np.repeat(np.arange(len(rows)), number)
-        within = np.arange(len(which)) - np.repeat(np.cumsum(number) - number, number)
-        at = self.order[self.first[word][which] + within]
+        at = self.order[ranges(self.first[word], number)]
         # Before the first letter of all is the last one, which pairs with nothing.
         eight = self.letters[at - 1] == opposite[which, 0]
         adenosine = self.letters[at + CORE] == 0

@@ -72,8 +72,9 @@ def as_pairs(restrict: PairsLike) -> list[tuple[str, str]]:
         return read_restrict(restrict)
     if isinstance(restrict, pd.DataFrame):
         restrict = list(restrict.iloc[:, :2].itertuples(index=False, name=None))
-    pairs: list[tuple[object, ...]]
-    pairs = [tuple(pair) if _is_listing(pair) else (pair,) for pair in restrict]
+    pairs: list[tuple[object, ...]] = [
+        tuple(pair) if _is_listing(pair) else (pair,) for pair in restrict
+    ]
     for pair in pairs:
         if len(pair) != 2:
             raise ValueError(f"restrict: found {pair}; expected pairs of a miRNA and a transcript")

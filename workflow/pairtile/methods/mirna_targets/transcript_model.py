@@ -65,7 +65,6 @@ class Annotation:
     file says it. coding : name -> begin and end of the CDS, 0-based, end excluded.
     """
 
-    source: str
     models: Mapping[str, TranscriptModel]
     ambiguous: frozenset[str]
     utrs: Mapping[str, TranscriptModel] = field(default_factory=dict)
@@ -223,7 +222,7 @@ def read_transcript_models(path: str | PathLike[str]) -> Annotation:
             add(path, number, fields, found)
     if not found.exons and not found.utrs:
         raise InputError.at(path, "", "no transcript", "exon lines of GTF, or BED12 lines")
-    return _annotation(str(path), found)
+    return _annotation(found)
 
 
 def _add_gtf(path: str | PathLike[str], number: int, fields: list[str], parts: _Parts) -> None:
@@ -287,7 +286,7 @@ def _integers(path: str | PathLike[str], number: int, texts: Sequence[str]) -> l
         raise InputError.at(path, f"line {number}", repr(found), "whole numbers") from None
 
 
-def _annotation(source: str, found: _Parts) -> Annotation:
+def _annotation(found: _Parts) -> Annotation:
     ambiguous = set(found.repeated)
     models: dict[str, TranscriptModel] = {}
     utrs: dict[str, TranscriptModel] = {}
@@ -308,7 +307,7 @@ def _annotation(source: str, found: _Parts) -> Annotation:
     for name in ambiguous:
         for of_name in of_names:
             of_name.pop(name, None)
-    return Annotation(source, models, frozenset(ambiguous), utrs, coding)
+    return Annotation(models, frozenset(ambiguous), utrs, coding)
 
 
 def _found(

@@ -65,9 +65,9 @@ class Accessibilities:
         self,
         tables: Iterable[pa.Table],
         state: SequenceArrays,
-        folder: Path | None = None,
+        folder: Path,
     ) -> None:
-        """tables : hits (``tables.hits_table``). folder : where ``CACHE`` is; None: nowhere.
+        """tables : hits (``tables.hits_table``). folder : where ``CACHE`` is.
 
         Raises ConfigError where ViennaRNA is not installed.
         """
@@ -79,7 +79,7 @@ class Accessibilities:
         self._content = np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
         parts = [self._sites(table).drop_duplicates() for table in tables]
         sites = pd.concat(parts, ignore_index=True).drop_duplicates(SITE, ignore_index=True)
-        known = _read(None if folder is None else folder / CACHE)
+        known = _read(folder / CACHE)
         sites = sites.merge(known, on=SITE, how="left")
         new = np.flatnonzero(sites["accessibility"].isna())
         if new.size:
@@ -95,10 +95,9 @@ class Accessibilities:
                 _in_processes(site_accessibilities, letters, *spans)
             )
             sites.loc[new, "accessibility"] = [float(f"{value:.6g}") for value in result.tolist()]
-            if folder is not None:
-                found = pd.concat([known, sites.iloc[new][known.columns]], ignore_index=True)
-                with atomic_path(folder / CACHE) as temporary:
-                    found.to_parquet(temporary, index=False)
+            found = pd.concat([known, sites.iloc[new][known.columns]], ignore_index=True)
+            with atomic_path(folder / CACHE) as temporary:
+                found.to_parquet(temporary, index=False)
         self._found = sites[[*SITE, "accessibility"]]
 
     def column(self, hits: pa.Table) -> pa.Array:
@@ -131,11 +130,11 @@ def _in_processes(work: Callable[..., R], *columns: Sequence[object]) -> list[R]
         return list(pool.map(work, *columns, chunksize=max(1, jobs // (16 * forks))))
 
 
-def _read(path: Path | None) -> pd.DataFrame:
+def _read(path: Path) -> pd.DataFrame:
     """What was found before; nothing of a file that cannot be read, which is written anew."""
     types = {"content": np.uint64, "begin": np.int32, "end": np.int32, "accessibility": np.float64}
     none = pd.DataFrame(columns=list(types)).astype(types)
-    if path is None or not path.is_file():
+    if not path.is_file():
         return none
     try:
         found = read_table(path)

@@ -617,7 +617,7 @@ def _series_table(
     def blocks(n: int, missing: bool) -> Iterator[NDArray[np.float64]]:
         yield from (part[first : first + n] for first in range(0, len(part), n))
 
-    return SeriesTable(path, names, part.shape[2], len(part), range(len(part)), blocks)
+    return SeriesTable(path, names, part.shape[2], range(len(part)), blocks)
 
 
 def name_of(replica: int) -> str:

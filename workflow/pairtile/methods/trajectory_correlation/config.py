@@ -286,11 +286,6 @@ class TrajectoryCorrelationConfig(Analysis):
         return files | {f"time_series.{n}": path for n, path in enumerate(self.time_series)}
 
     @property
-    def has_residues(self) -> bool:
-        """Whether variables belong to a molecule that can be drawn."""
-        return not self.time_series
-
-    @property
     def contact_rule(self) -> ContactsConfig | None:
         """``contacts``, which validation has decided."""
         return self.contacts if isinstance(self.contacts, ContactsConfig) else None
@@ -307,6 +302,7 @@ class TrajectoryCorrelationConfig(Analysis):
 
     def result_tables(self) -> tuple[str, ...]:
         """Without those that are not asked for, or need residues where there are none."""
+        molecule = not self.time_series
         asked = {
             "matrices.npz": self.pairs == "all",
             "communities.tsv": bool(self.communities),
@@ -317,15 +313,15 @@ class TrajectoryCorrelationConfig(Analysis):
                 self.compare is not None,
             ),
             **dict.fromkeys(
-                (name for name in self.tables if name.startswith("structure")), self.has_residues
+                (name for name in self.tables if name.startswith("structure")), molecule
             ),
             "directions.parquet": self.direction,
             "directed_network.tsv": self.direction,
-            "frames.tsv": self.variables == "positions" and self.has_residues,
+            "frames.tsv": self.variables == "positions" and molecule,
             "domains.tsv": bool(self.domains) or bool(self.communities),
             **dict.fromkeys(
                 ("difference.pdb", "difference.pml", "difference.cxc"),
-                self.compare is not None and self.has_residues,
+                self.compare is not None and molecule,
             ),
             "difference_contacts.tsv": self.compare is not None and self.needs_network_data,
             "difference_domains.tsv": self.compare is not None and bool(self.domains),

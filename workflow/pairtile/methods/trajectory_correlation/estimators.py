@@ -86,13 +86,11 @@ class MotionPairs:
         hold anything. None: all. Returns float64 (rows, columns). A variable with itself,
         unshifted, is NaN, but 1 for the DCC. KSG values may be negative.
         """
-        if self.settings.kind == "dcc":
-            return self.dcc_block(rows, columns, shift, wanted)
         moved = self._moved(shift)
-        mi_nats = self._blocks.block(rows, columns, moved, wanted)
-        if moved is None:
-            mi_nats[numbers_of(rows)[:, None] == numbers_of(columns)] = np.nan
-        return mi_nats
+        values = self._blocks.block(rows, columns, moved, wanted)
+        if moved is None and self.settings.kind != "dcc":
+            values[numbers_of(rows)[:, None] == numbers_of(columns)] = np.nan
+        return values
 
     def _moved(self, shift: Shift) -> Shift | None:
         """None for no shift at all."""

@@ -12,8 +12,9 @@ import resource
 import signal
 import warnings
 from collections.abc import Callable, Iterator
+from multiprocessing import get_context
 from multiprocessing.connection import Connection, Pipe
-from typing import NoReturn, TypeVar
+from typing import TypeVar
 
 import psutil
 
@@ -45,21 +46,19 @@ def in_fork(make: Callable[[], Iterator[T]], memory_bytes: int) -> Iterator[T]:
         If ``make`` raises, or its process dies.
     """
     receiving, sending = Pipe(duplex=False)
+    arguments = (make, receiving, sending, memory_bytes)
+    process = get_context("fork").Process(target=_run, args=arguments, daemon=True)
     # Python warns of forks beside threads: this one needs no lock.
     with warnings.catch_warnings(action="ignore"):
-        process = os.fork()
-    if not process:
-        receiving.close()
-        _run(make, sending, memory_bytes)
+        process.start()
     sending.close()
-    ended = False
     try:
         while True:
             try:
                 what, value = receiving.recv()
             except EOFError:
-                ended = True
-                code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+                process.join()
+                code = process.exitcode or 0
                 how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
                 raise ReaderError("", how) from None
             if what == "item":
@@ -70,24 +69,26 @@ def in_fork(make: Callable[[], Iterator[T]], memory_bytes: int) -> Iterator[T]:
                 return
     finally:
         receiving.close()
-        if not ended:
-            os.kill(process, signal.SIGKILL)
-            os.waitpid(process, 0)
+        process.kill()
+        process.join()
 
 
-def _run(make: Callable[[], Iterator[object]], sending: Connection, memory_bytes: int) -> NoReturn:
+def _run(
+    make: Callable[[], Iterator[object]],
+    receiving: Connection,
+    sending: Connection,
+    memory_bytes: int,
+) -> None:
+    receiving.close()
+    faulthandler.disable()
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # the C library's last words
+    most = psutil.Process().memory_info().vms + memory_bytes
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    if hard == resource.RLIM_INFINITY or most < hard:
+        resource.setrlimit(resource.RLIMIT_AS, (most, hard))
     try:
-        faulthandler.disable()
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # the C library's last words
-        most = psutil.Process().memory_info().vms + memory_bytes
-        _, hard = resource.getrlimit(resource.RLIMIT_AS)
-        if hard == resource.RLIM_INFINITY or most < hard:
-            resource.setrlimit(resource.RLIMIT_AS, (most, hard))
-        try:
-            for item in make():
-                sending.send(("item", item))
-            sending.send(("end", None))
-        except Exception as error:  # readers of some forty formats raise what they like
-            sending.send(("error", (type(error).__name__, str(error))))
-    finally:
-        os._exit(1)
+        for item in make():
+            sending.send(("item", item))
+        sending.send(("end", None))
+    except Exception as error:  # readers of some forty formats raise what they like
+        sending.send(("error", (type(error).__name__, str(error))))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from itertools import islice, permutations
+from pathlib import Path
 
 import numpy as np
 
@@ -40,7 +40,6 @@ from pairtile.methods.trajectory_correlation.superposition import (
     superpose,
 )
 from pairtile.methods.trajectory_correlation.time_series import (
-    Scratch,
     SeriesWriter,
     frames_in_block,
     prepare_tables,
@@ -58,9 +57,7 @@ message = messages_of(__package__)
 
 
 def prepare_trajectory(
-    config: TrajectoryCorrelationConfig,
-    seed: int,
-    scratch: str | os.PathLike[str] | None = None,
+    config: TrajectoryCorrelationConfig, scratch: Path
 ) -> PreparedInput[MotionArrays]:
     """Read what a section of ``method: trajectory_correlation`` names, and prepare it.
 
@@ -68,11 +65,9 @@ def prepare_trajectory(
     ----------
     config
         Every default filled in.
-    seed
-        Not used: nothing is drawn here.
     scratch
         Folder for the series, which are written as they are read; it must outlive the result. Best
-        on the disk where the state will lie. None: a temporary folder, which goes with the series.
+        on the disk where the state will lie.
 
     Raises
     ------
@@ -88,8 +83,7 @@ def prepare_trajectory(
     """
     if config.time_series:
         return prepare_tables(config, scratch)
-    with Scratch(scratch) as folder:
-        return _Preparation(config).run(folder)
+    return _Preparation(config).run(scratch)
 
 
 class _Preparation:
@@ -110,7 +104,7 @@ class _Preparation:
             self.messages.append(message("variables_need_no_fit", variables=config.variables))
         self.reference: Float64Array | None = None
 
-    def run(self, scratch: Scratch) -> PreparedInput[MotionArrays]:
+    def run(self, scratch: Path) -> PreparedInput[MotionArrays]:
         """Read all frames, and write the series."""
         variables, runs = self.variables, self.input.runs
         writer = SeriesWriter(

@@ -40,7 +40,6 @@ class SeriesTable:
     path: str
     names: list[str]
     dimensions: int
-    n_frames: int
     used: range
     blocks: Callable[[int, bool], Iterator[NDArray[np.float64]]] = field(repr=False)
 
@@ -82,7 +81,7 @@ def open_series_table(
         for block in opened.blocks(used, n, missing):
             yield block.reshape(len(block), len(names), d)
 
-    return SeriesTable(path, names, d, opened.n_frames, used, blocks)
+    return SeriesTable(path, names, d, used, blocks)
 
 
 def _variables(opened: _Text | _Array, path: str, dimensions: int) -> tuple[list[str], int]:

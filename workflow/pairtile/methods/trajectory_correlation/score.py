@@ -109,7 +109,8 @@ class TrajectoryCorrelation(
         scratch: Path | None = None,
         sample: bool = False,
     ) -> PreparedInput[MotionArrays]:
-        prepared = trajectory_state(config, seed, scratch)
+        assert scratch is not None  # given by the step that prepares
+        prepared = trajectory_state(config, scratch)
         if config.pairs == "in_contact":
             add_contacts(config, prepared, sample=sample)
         return prepared
@@ -405,14 +406,10 @@ class TrajectoryCorrelation(
         return write_trajectory_tables(self, merged, items, folder)
 
 
-def _tile_edge(config: TrajectoryCorrelationConfig, state: MotionArrays) -> int:
-    frames = int(np.diff(state["replica_offsets"]).max())
-    return tile_edge(config.estimator.kind, int(state["series"].shape[1]), frames)
-
-
 def _tile_edges(config: TrajectoryCorrelationConfig, state: MotionArrays) -> tuple[int, int]:
     """Of pairs in contact, as many as some neighbouring variables have."""
-    edge = _tile_edge(config, state)
+    longest = int(np.diff(state["replica_offsets"]).max())
+    edge = tile_edge(config.estimator.kind, int(state["series"].shape[1]), longest)
     if "only_contacts" not in state:
         return edge, edge
     of_a_variable = len(state["contact_i"]) / int(state["series"].shape[0])
@@ -422,9 +419,9 @@ def _tile_edges(config: TrajectoryCorrelationConfig, state: MotionArrays) -> tup
 
 def _kept_bytes(config: TrajectoryCorrelationConfig, state: MotionArrays) -> int:
     """Of blocks that the CPU keeps ready for the estimator and for the DCC."""
-    edge = _tile_edge(config, state)
+    variables, d, _ = state["series"].shape
     longest = int(np.diff(state["replica_offsets"]).max())
-    block = 8 * min(edge, int(state["series"].shape[0])) * int(state["series"].shape[1]) * longest
+    block = 8 * min(tile_edge(config.estimator.kind, d, longest), variables) * d * longest
     replicas = len(state["replica_offsets"]) - 1
     return 2 * replicas * max(MAX_PREPARED, 2 * block)
 

@@ -7,7 +7,6 @@ the shifts of the surrogates and what is warned of.
 from __future__ import annotations
 
 import gzip
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -58,7 +57,7 @@ SLOW_SHARE = 0.9
 
 
 def trajectory_state(
-    config: TrajectoryCorrelationConfig, seed: int, scratch: str | os.PathLike[str] | None = None
+    config: TrajectoryCorrelationConfig, scratch: Path
 ) -> PreparedInput[MotionArrays]:
     """Prepare the series that ``config`` names, and look at their memory.
 
@@ -72,7 +71,7 @@ def trajectory_state(
         As ``prepare_trajectory``; where too many frames repeat others, or too few are left for the
         Theiler window or the surrogates.
     """
-    prepared = prepare_trajectory(config, seed, scratch)
+    prepared = prepare_trajectory(config, scratch)
     doing("look for drift and correlation times")
     runs = config.time_series or config.trajectories
     names = [run if isinstance(run, str) else run[0] for run in runs]
@@ -172,11 +171,11 @@ def _says_nmr(file: str) -> bool:
         return any(_NMR.search(line) for line in islice(lines, 5000))
 
 
-def successive_are_near(series: NDArray[np.floating], level: float = 0.05) -> bool:
+def successive_are_near(series: NDArray[np.floating]) -> bool:
     """Whether frames are nearer to the next one than in most random orders (von Neumann 1941).
 
-    series : (variables, d, frames), of which the first 1,000 frames are looked at. level : of the
-    permutation test, with 999 orders.
+    series : (variables, d, frames), of which the first 1,000 frames are looked at: a permutation
+    test at the level 0.05, with 999 orders.
     """
     part = np.asarray(series[:, :, :1000], dtype=np.float64)
     values = part.reshape(-1, part.shape[2]).T
@@ -191,7 +190,7 @@ def successive_are_near(series: NDArray[np.floating], level: float = 0.05) -> bo
     n = len(values)
     observed = step(np.arange(n))
     as_near = sum(step(draw.permutation(n)) <= observed for _ in range(999))
-    return (1 + as_near) / 1000 <= level
+    return (1 + as_near) / 1000 <= 0.05
 
 
 def replicas_of(state: MotionArrays) -> list[NDArray[np.floating]]:
@@ -265,7 +264,7 @@ def _without_repeated(
     config: TrajectoryCorrelationConfig,
     names: Sequence[str],
     cyclic: bool,
-    scratch: str | os.PathLike[str] | None,
+    scratch: Path,
 ) -> PreparedInput[MotionArrays]:
     """Nearest neighbours at no distance make mutual information grow without bound, so KSG (and
     ``auto``, which may become it) goes without repeated frames; the other estimators only warn of
@@ -457,13 +456,13 @@ def _describe_weights(
 
 
 def duplicate_frames(
-    series: NDArray[np.floating], near: float = 1e-5
+    series: NDArray[np.floating],
 ) -> tuple[dict[int, int], dict[int, int]]:
     """Frames that are equal, and those that are nearly so, to an earlier one in all variables at
     once: each, and which it repeats.
 
     They make nearest-neighbour distances vanish, and the KSG mutual information grow without bound.
-    ``near`` is a part of the root mean square distance between two frames. A frame counts as exact
+    Near is 1e-5 of the root mean square distance between two frames. A frame counts as exact
     or as near, not as both. Of a series in which nothing moves, all frames after the first are
     exact duplicates.
 
@@ -473,7 +472,7 @@ def duplicate_frames(
     _, first, which = np.unique(places, axis=0, return_index=True, return_inverse=True)
     earlier = first[which.ravel()]
     exact = {later: int(one) for later, one in enumerate(earlier) if one != later}
-    limit = near * np.sqrt(2.0 * variance)
+    limit = 1e-5 * np.sqrt(2.0 * variance)
     # Eight standard deviations of how far frames at the limit lie apart on a line.
     reach = 8.0 * limit * np.sqrt(PROJECTIONS)
     found: dict[int, int] = {}

@@ -140,7 +140,7 @@ def write_trajectory_tables(
         write_tsv(folder / "domains.tsv", group_table(groups, network, merged, config.score))
     if communities:
         agreement = {
-            method: float((merged.scores or {}).get(f"community_agreement_{method}", np.nan))
+            method: float(merged.scores.get(f"community_agreement_{method}", np.nan))
             for method in communities
         }
         write_tsv(
@@ -159,7 +159,7 @@ def write_trajectory_tables(
                 written.messages.append(message("no_path", source=source, target=target))
     if "structure" in opened.state:
         first = next(iter(communities.values()), np.zeros(network.n_nodes, dtype=np.int32))
-        _write_structure(opened, merged, items, first, table, first_paths, folder)
+        _write_structure(opened, edges, items, first, table, first_paths, folder)
     if config.compare is not None:
         write_difference(opened, pairs, items, whole.correlation.size, folder, written)
     return written
@@ -227,7 +227,7 @@ def _write_matrices(
 
 def _write_structure(
     opened: Estimator[TrajectoryCorrelationConfig, MotionArrays],
-    merged: MergedResults,
+    edges: pd.DataFrame,
     items: pd.DataFrame,
     communities: Int32Array,
     table: pd.DataFrame,
@@ -249,8 +249,6 @@ def _write_structure(
         "100 X MEAN CORRELATION WITH "
         + ("ALL OTHERS" if opened.config.pairs == "all" else "THOSE IN CONTACT"),
     )
-    edges = merged.network
-    assert edges is not None
     number = pd.Index(kept["name"])
     links = strongest_links(
         items,
@@ -287,28 +285,27 @@ def residue_table(
     items: pd.DataFrame,
     network: ResidueNetwork,
     communities: Mapping[str, IntegerArray],
-    centralities: Mapping[str, Float64Array] | None = None,
-    mean_correlation: Float64Array | None = None,
+    centralities: Mapping[str, Float64Array],
+    mean_correlation: Float64Array,
 ) -> pd.DataFrame:
     """One row for each variable that is paired, in the order of items (``residues.tsv``).
 
     Columns are those of ``residues.tsv`` in ``columns.toml``.
 
     ``communities``: by method, as ``ResidueNetwork.communities`` gives them. ``centralities``:
-    where they are known already, or too much to ask for (NaN).
+    NaN where they are too much to ask for.
     """
     kept = items[items["kept"]]
     table = kept[[column for column in PLACE if column in kept]].copy()
     table.insert(0, "item", kept.index.to_numpy(dtype=np.int32))
     for method, found in communities.items():
         table[f"community_{method}"] = np.asarray(found)
-    for name, values in (centralities or network.centralities()).items():
+    for name, values in centralities.items():
         table[name] = values
     table["degree"] = network.degree()
     weights = np.repeat(network.correlation, 2)
     table["strength"] = np.bincount(network.ends.ravel(), weights, minlength=network.n_nodes)
-    if mean_correlation is not None:
-        table["mean_correlation"] = mean_correlation
+    table["mean_correlation"] = mean_correlation
     for column in MOTION:
         if column in kept:
             table[column] = kept[column].to_numpy()
@@ -360,7 +357,7 @@ def community_table(
     items: pd.DataFrame,
     network: ResidueNetwork,
     communities: Mapping[str, IntegerArray],
-    agreement: Mapping[str, float] | None = None,
+    agreement: Mapping[str, float],
 ) -> pd.DataFrame:
     """One row for each community of each method, the largest first (``communities.tsv``).
 
@@ -385,7 +382,7 @@ def community_table(
                     "mean_correlation": float(within.mean()) if within.size else np.nan,
                     "modularity": score,
                     "members": " ".join(names[member == number]),
-                    "agreement": (agreement or {}).get(method, np.nan),
+                    "agreement": agreement[method],
                 }
             )
     return pd.DataFrame(rows, columns=columns_of("communities.tsv"))

@@ -14,9 +14,6 @@ Columns are those of ``items.parquet`` in ``columns.toml``.
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
-import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -63,7 +60,7 @@ class SeriesWriter:
     def __init__(
         self,
         config: TrajectoryCorrelationConfig,
-        scratch: Scratch,
+        scratch: Path,
         replicas: Sequence[tuple[str, int]],
         table: pd.DataFrame,
         dimensions: int,
@@ -95,7 +92,7 @@ class SeriesWriter:
         large = 8 * int(np.prod(full)) > FLOAT64_BYTES
         self.dtype = np.dtype(np.float32 if large else np.float64)
         name = "positions.npy" if self.displacements else "series.npy"
-        self.path = new_series(scratch.folder / name, full, self.dtype)
+        self.path = new_series(scratch / name, full, self.dtype)
         self.n_written = 0
 
     def write(self, block: Float64Array) -> None:
@@ -150,7 +147,7 @@ class SeriesWriter:
         prepared: PreparedInput[MotionArrays] = PreparedInput(
             items,
             {
-                "series": self.scratch.hold(path),
+                "series": np.load(path, mmap_mode="r"),
                 "replica_offsets": self.offsets.astype(np.int64),
                 "mean_positions": positions,
                 "frame_interval_ps": np.full(replicas, np.nan),
@@ -173,7 +170,7 @@ class SeriesWriter:
         """Series of |r - mean of the replica|, in place of the positions. ``means``: (replicas,
         variables, 3)."""
         shape = (len(positions), 1, positions.shape[2])
-        path = new_series(self.scratch.folder / "series.npy", shape, self.dtype)
+        path = new_series(self.scratch / "series.npy", shape, self.dtype)
         written = np.lib.format.open_memmap(path, mode="r+")
         for some in row_blocks(positions.shape, BLOCK_BYTES // 8):
             block = np.array(positions[some])
@@ -220,8 +217,7 @@ class SeriesWriter:
 
 
 def prepare_tables(
-    config: TrajectoryCorrelationConfig,
-    scratch: str | os.PathLike[str] | None = None,
+    config: TrajectoryCorrelationConfig, scratch: Path
 ) -> PreparedInput[MotionArrays]:
     """The time series under ``time_series``; see ``prepare_trajectory``.
 
@@ -257,23 +253,22 @@ def prepare_tables(
             )
     variables = pd.DataFrame({"name": first.names, "atom": "", "residue": np.int32(-1)})
     angles = how.angles != "none"
-    with Scratch(scratch) as folder:
-        writer = SeriesWriter(
-            config,
-            folder,
-            [(table.path, len(table.used)) for table in tables],
-            variables,
-            first.dimensions,
-            cyclic=angles,
-        )
-        for table in tables:
-            for block in table.blocks(
-                frames_in_block(2 * len(variables) * first.dimensions),
-                config.estimator.allows_missing,
-            ):
-                values = np.radians(block) if how.angles == "degrees" else block
-                writer.write((values + np.pi) % (2 * np.pi) - np.pi if angles else values)
-        prepared = writer.finish()
+    writer = SeriesWriter(
+        config,
+        scratch,
+        [(table.path, len(table.used)) for table in tables],
+        variables,
+        first.dimensions,
+        cyclic=angles,
+    )
+    for table in tables:
+        for block in table.blocks(
+            frames_in_block(2 * len(variables) * first.dimensions),
+            config.estimator.allows_missing,
+        ):
+            values = np.radians(block) if how.angles == "degrees" else block
+            writer.write((values + np.pi) % (2 * np.pi) - np.pi if angles else values)
+    prepared = writer.finish()
     prepared.state["mean_positions"] = np.full((len(variables), 3), np.nan)
     return prepared
 
@@ -377,35 +372,6 @@ def frames_in_block(numbers_in_frame: int) -> int:
     return int(np.clip(BLOCK_BYTES // (8 * max(numbers_in_frame, 1)), 8, 4096))
 
 
-class Scratch:
-    """A folder for arrays in the making.
-
-    ``given``: one that the caller made and removes; else a temporary one, which goes when the
-    arrays handed to ``hold`` are no longer used.
-    """
-
-    def __init__(self, given: str | os.PathLike[str] | None) -> None:
-        self._own = given is None
-        self.folder = Path(tempfile.mkdtemp(prefix="pairtile-") if given is None else given)
-        self._held = False
-
-    def hold(self, path: Path) -> np.memmap:
-        """The array of a file, mapped read-only, which keeps the folder alive."""
-        array = np.load(path, mmap_mode="r")
-        assert isinstance(array, np.memmap)
-        self._held = True
-        if self._own:
-            weakref.finalize(array, shutil.rmtree, self.folder, ignore_errors=True)
-        return array
-
-    def __enter__(self) -> Scratch:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._own and not self._held:
-            shutil.rmtree(self.folder, ignore_errors=True)
-
-
 # --- repeated frames ------------------------------------------------------------------------------
 
 
@@ -413,7 +379,7 @@ def without_frames(
     prepared: PreparedInput[MotionArrays],
     repeated: Sequence[Sequence[int]],
     cyclic: bool,
-    scratch: str | os.PathLike[str] | None = None,
+    scratch: Path,
 ) -> PreparedInput[MotionArrays]:
     """The same series without some frames; mean, spread and number of frames are of the rest.
 
@@ -434,14 +400,13 @@ def without_frames(
     lengths = [int(kept[a:b].sum()) for a, b in pairwise(offsets)]
     n_variables, d, n_frames = series.shape[0], series.shape[1], sum(lengths)
     offsets = np.cumsum([0, *lengths]).astype(np.int64)
-    with Scratch(scratch) as folder:
-        shape = (n_variables, d, n_frames)
-        path = new_series(folder.folder / "kept_frames.npy", shape, series.dtype)
-        written = np.lib.format.open_memmap(path, mode="r+")
-        for some in row_blocks(series.shape, BLOCK_BYTES // 8):
-            written[some] = np.asarray(series[some])[:, :, kept]
-        written.flush()
-        opened = folder.hold(path)
+    shape = (n_variables, d, n_frames)
+    path = new_series(scratch / "kept_frames.npy", shape, series.dtype)
+    written = np.lib.format.open_memmap(path, mode="r+")
+    for some in row_blocks(series.shape, BLOCK_BYTES // 8):
+        written[some] = np.asarray(series[some])[:, :, kept]
+    written.flush()
+    opened = np.load(path, mmap_mode="r")
     mean, columns = pooled(moments_of(opened, offsets, cyclic), cyclic)
     if d == 1:
         columns["mean"] = mean[:, 0]
