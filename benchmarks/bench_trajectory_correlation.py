@@ -235,7 +235,7 @@ def _compare(name: str, backend: str) -> dict[str, Any]:
         whole = slice(0, len(series))
         mi = pairs.block(whole, whole)
         x, y = series[:2].astype(np.float64)
-        difference = abs(one(x, y) - mi[0, 1])
+        difference = abs(one(x, y) - float(mi[0, 1]))
         if difference > 1e-6:
             raise AssertionError(f"{name} and pairtile disagree by {difference} nats")
         theirs = timed(lambda one=one, x=x, y=y: one(x, y))["seconds"]

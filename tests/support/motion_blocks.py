@@ -20,7 +20,12 @@ def all_pairs(series: Any, backend: str = "cpu", shift: Any = 0, **how: Any) -> 
     """One block with all pairs."""
     pairs = MotionPairs(series, estimator(**how), choose(backend))
     whole = slice(0, len(series))
-    return pairs.block(whole, whole, shift)
+    return host_block(pairs, whole, whole, shift)
+
+
+def host_block(pairs: MotionPairs, *block: Any) -> np.ndarray:
+    """What it gives of a block, on the host."""
+    return pairs.device.to_host(pairs.block(*block))
 
 
 def normal(variables: int, d: int, frames: int, seed: int = 1) -> np.ndarray:

@@ -11,7 +11,7 @@ import pytest
 from backends import both_backends
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from motion_blocks import all_pairs, ensembles, estimator, normal
+from motion_blocks import all_pairs, ensembles, estimator, host_block, normal
 from naive_motion import naive_ksg
 from pairtile.gpu.device import choose
 from pairtile.methods.trajectory_correlation.estimators import (
@@ -123,20 +123,20 @@ def test_blocks_of_any_shape_give_the_same_numbers(
     monkeypatch.setitem(SORTED_FROM, backend, 0)
     series = normal(23, d, 90)
     pairs = MotionPairs(series, estimator(), choose(backend))
-    whole = pairs.block(slice(0, 23), slice(0, 23))
+    whole = host_block(pairs, slice(0, 23), slice(0, 23))
     assert np.array_equal(whole, whole.T, equal_nan=True)
     np.testing.assert_array_equal(np.isnan(whole), np.eye(23, dtype=bool))
     for rows, columns in [(slice(0, 9), slice(0, 23)), (slice(3, 4), slice(2, 21))]:
-        np.testing.assert_array_equal(pairs.block(rows, columns), whole[rows, columns])
+        np.testing.assert_array_equal(host_block(pairs, rows, columns), whole[rows, columns])
 
 
 @both_backends
 def test_batches_of_frames_change_nothing(backend: str) -> None:
     series = normal(6, 3, 2 * STRETCH + 30)
     pairs = MotionPairs(series, estimator(), choose(backend))
-    whole = pairs.block(slice(0, 6), slice(0, 6))
+    whole = host_block(pairs, slice(0, 6), slice(0, 6))
     pairs._blocks._batch_bytes = 7 * 6 * pairs._blocks.padded * 4  # seven frames
-    np.testing.assert_array_equal(pairs.block(slice(0, 6), slice(0, 6)), whole)
+    np.testing.assert_array_equal(host_block(pairs, slice(0, 6), slice(0, 6)), whole)
 
 
 @pytest.mark.gpu

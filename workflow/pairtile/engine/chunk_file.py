@@ -77,6 +77,13 @@ def column(values: NDArray[np.generic] | pa.Array, kind: pa.DataType) -> pa.Arra
     return pa.FixedSizeBinaryArray.from_buffers(kind, len(data), [None, pa.py_buffer(data)])
 
 
+def compression(schema: pa.Schema) -> dict[str, Any]:
+    """How a table of pairs is written. Real numbers hardly repeat: a dictionary that fills up with
+    them takes a third of the time of writing, and of reading three quarters."""
+    repeated = [f.name for f in schema if not pa.types.is_floating(f.type)]
+    return {"compression": "zstd", "use_dictionary": repeated}
+
+
 def write_chunk(
     path: str | os.PathLike[str],
     schema: pa.Schema,
@@ -92,7 +99,7 @@ def write_chunk(
     options = {"write_statistics": False, "store_schema": False}
     with (
         atomic_path(path) as temporary,
-        pq.ParquetWriter(temporary, schema, compression="zstd", **options) as writer,
+        pq.ParquetWriter(temporary, schema, **compression(schema), **options) as writer,
     ):
         for number, rows in tiles:
             arrays = [column(rows[f.name], f.type) for f in schema]

@@ -12,7 +12,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from pairtile.engine.chunk_file import PASSED, RANK_SCORE, ChunkFile, Summaries, add_summaries
+from pairtile.engine.chunk_file import (
+    PASSED,
+    RANK_SCORE,
+    ChunkFile,
+    Summaries,
+    add_summaries,
+    compression,
+)
 from pairtile.engine.selection import RunningTopK
 from pairtile.errors import StoreError
 from pairtile.runtime.files import atomic_path
@@ -97,7 +104,7 @@ def merge(
     if out is not None:
         with (
             atomic_path(out) as temporary,
-            pq.ParquetWriter(temporary, rules.schema, compression="zstd") as writer,
+            pq.ParquetWriter(temporary, rules.schema, **compression(rules.schema)) as writer,
         ):
             for group in one_ahead(_row_groups(files, rules, rules.schema)):
                 writer.write_table(group, row_group_size=MERGED_ROW_GROUP)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import digamma
 
 from pairtile.arrays import BoolArray
@@ -77,19 +77,20 @@ class MotionPairs:
         columns: Variables,
         shift: Shift = 0,
         wanted: BoolArray | None = None,
-    ) -> NDArray[np.float64]:
+    ) -> DeviceArray:
         """Mutual information in nats of row with column variables; with ``kind: dcc``, the DCC.
 
         shift : the column variables are taken ``shift`` frames later, around the end of the series:
         what a circular-shift surrogate is; or in the order ``shift``, int64 (frames,): a
         permutation of models. wanted : bool (rows, columns), cells that are looked at; others may
-        hold anything. None: all. Returns float64 (rows, columns). A variable with itself,
-        unshifted, is NaN, but 1 for the DCC. KSG values may be negative.
+        hold anything. None: all. Returns float64 (rows, columns), on the device. A variable
+        with itself, unshifted, is NaN, but 1 for the DCC. KSG values may be negative.
         """
         moved = self._moved(shift)
         values = self._blocks.block(rows, columns, moved, wanted)
         if moved is None and self.settings.kind != "dcc":
-            values[numbers_of(rows)[:, None] == numbers_of(columns)] = np.nan
+            itself = numbers_of(rows)[:, None] == numbers_of(columns)
+            values[self.device.xp.asarray(itself)] = np.nan
         return values
 
     def _moved(self, shift: Shift) -> Shift | None:
@@ -102,7 +103,7 @@ class MotionPairs:
         columns: Variables,
         shift: Shift = 0,
         wanted: BoolArray | None = None,
-    ) -> NDArray[np.float64]:
+    ) -> DeviceArray:
         """Dynamical cross-correlation <dr_i . dr_j> / sqrt(<dr_i^2> <dr_j^2>), as ``block``.
 
         0 for a variable that does not move.
@@ -133,13 +134,12 @@ class MotionPairs:
         return made(self.series, settings, self.device, self.has_missing)
 
 
-def generalized_correlation(mi_nats: ArrayLike, d: int) -> NDArray[np.float64]:
+def generalized_correlation(mi_nats: DeviceArray, d: int) -> DeviceArray:
     """sqrt(1 - exp(-2 max(I, 0) / d)) (Lange & Grubmueller 2006, equation 9); NaN stays NaN.
 
     mi_nats : nats, any shape. d : coordinates of a variable (3 for positions).
     """
-    mi = np.maximum(np.asarray(mi_nats, dtype=np.float64), 0.0)
-    return np.asarray(np.sqrt(-np.expm1(-2.0 * mi / d)))
+    return np.sqrt(-np.expm1(-2.0 * np.maximum(mi_nats, 0.0) / d))
 
 
 # --- Gaussian, DCC --------------------------------------------------------------------------------
@@ -164,9 +164,7 @@ class GaussianPairs(PairBlocks):
             module = cuda.load(KERNELS / "gaussian.cu", {"DIM": self.d})
             self._kernel = module.get_function("gaussian_mutual_information")
 
-    def _scores(
-        self, of_x: Block, of_y: Block, symmetric: bool, wanted: BoolArray
-    ) -> NDArray[np.float64]:
+    def _scores(self, of_x: Block, of_y: Block, symmetric: bool, wanted: BoolArray) -> DeviceArray:
         (x, rank_x), (y, rank_y) = of_x, of_y
         if self._is_sparse(wanted):
             found = self._cell_by_cell(gaussian_of_cells, x, y, wanted, MIN_PIVOT)
@@ -179,13 +177,13 @@ class GaussianPairs(PairBlocks):
             grid = -(-len(y) // 128), len(x)
             given = correlation, len(x), len(y), np.float64(MIN_PIVOT), mi_nats
             launch(self._kernel, grid, 128, *given)
-        return self._corrected(np.asarray(self.device.to_host(mi_nats)), rank_x, rank_y)
+        return self._corrected(mi_nats, rank_x, rank_y)
 
     def _corrected(
-        self, nats: NDArray[np.float64], rank_x: NDArray[np.int64], rank_y: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+        self, nats: DeviceArray, rank_x: NDArray[np.int64], rank_y: NDArray[np.int64]
+    ) -> DeviceArray:
         if self.settings.corrected:
-            nats -= self._bias[rank_x].take(rank_y, axis=1)
+            nats -= self.device.xp.asarray(self._bias[rank_x].take(rank_y, axis=1))
         return nats
 
     def _prepare(self, block: Variables) -> Block:
@@ -204,16 +202,14 @@ class GaussianPairs(PairBlocks):
 class DccPairs(PairBlocks):
     """<dr_i . dr_j> / sqrt(<dr_i^2> <dr_j^2>); of the frames that both have."""
 
-    def _scores(
-        self, of_x: Block, of_y: Block, symmetric: bool, wanted: BoolArray
-    ) -> NDArray[np.float64]:
+    def _scores(self, of_x: Block, of_y: Block, symmetric: bool, wanted: BoolArray) -> DeviceArray:
         (x,), (y,) = of_x, of_y
         if self.has_missing:
-            return np.asarray(self.device.to_host(self._of_common_frames(x, y)))
+            return self._of_common_frames(x, y)
         x, y = x.reshape(len(x), -1), y.reshape(len(y), -1)
         if self._is_sparse(wanted):
             return self._cell_by_cell(products_of_cells, x, y, wanted)
-        return np.asarray(self.device.to_host(x @ y.T))
+        return x @ y.T
 
     def _prepare(self, block: Variables) -> Block:
         xp, moves = self.device.xp, self._coordinates(block, centred=True)
@@ -272,9 +268,7 @@ class SplinePairs(PairBlocks):
         self._scorer = BsplineScorer(self._spline, self.device, complete=not self.has_missing)
         self._last: dict[tuple[bytes, int | bytes | None], Weights | NDArray[np.float64]] = {}
 
-    def _scores(
-        self, of_x: Block, of_y: Block, symmetric: bool, wanted: BoolArray
-    ) -> NDArray[np.float64]:
+    def _scores(self, of_x: Block, of_y: Block, symmetric: bool, wanted: BoolArray) -> DeviceArray:
         (x, n_rows), (y, n_columns) = of_x, of_y
         if self.settings.kind == "dihedral" and self.device.backend == "cpu":
             bins = self.settings.n_bins
@@ -288,8 +282,8 @@ class SplinePairs(PairBlocks):
                 mutual_information_from_joint(joint, bins, nats[begin : begin + size])
         else:
             bits, _ = self._scorer.scores(x, y)
-            nats = np.asarray(self.device.to_host(bits), dtype=np.float64) * float(np.log(2.0))
-        return np.asarray(nats.reshape(n_rows, self.d, n_columns, self.d).sum(axis=(1, 3)))
+            nats = bits.astype(np.float64) * float(np.log(2.0))
+        return nats.reshape(n_rows, self.d, n_columns, self.d).sum(axis=(1, 3))
 
     def _ready(self, block: Variables, shift: Shift | None) -> Block:
         """Weights of a block and its variables, the last few kept: neighbouring tiles share

@@ -62,10 +62,9 @@ class KsgPairs(PairBlocks):
             psi = digamma(counts + 1.0 if self.settings.variant == 1 else counts)
         return self.device.xp.asarray(np.where(np.isfinite(psi), psi, 0.0))
 
-    def _scores(self, of_x: Block, of_y: Block, symmetric: bool, wanted: BoolArray) -> Float64Array:
+    def _scores(self, of_x: Block, of_y: Block, symmetric: bool, wanted: BoolArray) -> DeviceArray:
         (x,), (y,) = of_x, of_y
-        total = self.device.to_host(self._totals(x, y, wanted, symmetric))
-        return np.asarray(self._constant() - total / self.frames)
+        return self._constant() - self._totals(x, y, wanted, symmetric) / self.frames
 
     def _constant(self) -> float:
         s = self.settings
@@ -187,7 +186,7 @@ class KsgScalarPairs(KsgPairs):
         in_order = xp.ascontiguousarray(xp.take_along_axis(points, order, axis=1))
         return points, in_order, order.astype(np.int32)
 
-    def _scores(self, of_x: Block, of_y: Block, symmetric: bool, wanted: BoolArray) -> Float64Array:
+    def _scores(self, of_x: Block, of_y: Block, symmetric: bool, wanted: BoolArray) -> DeviceArray:
         s, xp = self.settings, self.device.xp
         rows, columns = np.nonzero(wanted)
         sums = xp.empty(len(rows))
@@ -202,9 +201,9 @@ class KsgScalarPairs(KsgPairs):
             given = *of_x, *of_y[:2], *pairs, len(rows), self.frames, s.window, self._psi
             room = xp.empty((blocks, 2, self.frames))
             launch(self._kernel, (blocks,), THREADS, *given, room, sums)
-        total = np.zeros(wanted.shape)
-        total[rows, columns] = self.device.to_host(sums)
-        return np.asarray(self._constant() - total / self.frames)
+        total = xp.zeros(wanted.shape)
+        total[xp.asarray(rows), xp.asarray(columns)] = sums
+        return self._constant() - total / self.frames
 
 
 class TransferPairs(KsgPairs):

@@ -101,8 +101,9 @@ class PairBlocks:
         columns: Variables,
         shift: Shift | None,
         wanted: BoolArray | None = None,
-    ) -> Float64Array:
-        """Values, float64 (rows, columns); the column variables taken ``shift`` frames later.
+    ) -> DeviceArray:
+        """Values, float64 (rows, columns), on the device; the column variables taken ``shift``
+        frames later.
 
         wanted : bool (rows, columns); None: all cells.
         """
@@ -112,8 +113,8 @@ class PairBlocks:
             wanted = np.ones((len(of_rows), len(of_columns)), dtype=bool)
             wanted = np.triu(wanted) if symmetric else wanted
         x, y = self._ready(rows, None), self._ready(columns, shift)
-        values = np.asarray(self._scores(x, y, symmetric, wanted))
-        return np.triu(values) + np.triu(values, 1).T if symmetric else values
+        values, xp = self._scores(x, y, symmetric, wanted), self.device.xp
+        return xp.triu(values) + xp.triu(values, 1).T if symmetric else values
 
     def _ready(self, block: Variables, shift: Shift | None) -> Block:
         first, *others = self._prepared.get(block, self._prepare)
@@ -122,7 +123,7 @@ class PairBlocks:
     def _prepare(self, block: Variables) -> Block:
         raise NotImplementedError
 
-    def _scores(self, of_x: Block, of_y: Block, symmetric: bool, wanted: BoolArray) -> Float64Array:
+    def _scores(self, of_x: Block, of_y: Block, symmetric: bool, wanted: BoolArray) -> DeviceArray:
         """symmetric : ``of_x`` is ``of_y``. wanted : cells that must be right."""
         raise NotImplementedError
 

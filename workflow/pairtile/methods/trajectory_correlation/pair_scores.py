@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.special import stdtr
 
-from pairtile.arrays import BoolArray, Float64Array, FloatingArray, Int64Array
+from pairtile.arrays import BoolArray, DeviceArray, Float64Array, FloatingArray, Int64Array
 from pairtile.errors import DeviceError
 from pairtile.gpu.device import Device
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
@@ -147,11 +148,11 @@ class MotionScores:
         """Frames that both variables have, in all replicas: int64 (rows, columns)."""
         return np.sum([pairs.frames_block(rows, columns) for pairs in self._pairs], axis=0)
 
-    def correlation(self, values: Float64Array) -> Float64Array:
+    def correlation(self, values: DeviceArray) -> DeviceArray:
         """Mutual information in nats as generalized correlation; a DCC as it is."""
-        return np.asarray(values) if self.signed else generalized_correlation(values, self.d)
+        return values if self.signed else generalized_correlation(values, self.d)
 
-    def normal(self, values: Float64Array) -> Float64Array:
+    def normal(self, values: DeviceArray) -> DeviceArray:
         """The statistic that p-values are taken of: as nearly normal among unrelated motions as a
         known function of the value makes it.
 
@@ -167,22 +168,28 @@ class MotionScores:
         # 1e-12 is what rounding leaves of no mutual information.
         return _of_parts(lambda part: np.log(np.maximum(part, 1e-12)), values)
 
-    def histogram(self, values: Float64Array) -> Int64Array:
+    def histogram(self, values: DeviceArray) -> Int64Array:
         """Counts of the correlations of mutual informations in nats, or of DCCs: int64 (bins,)."""
+        if not isinstance(values, np.ndarray):
+            xp = self.device.xp
+            share = (values + 1.0) / 2.0 if self.signed else self.correlation(values)
+            place = xp.nan_to_num(share * HISTOGRAM_BINS).clip(0, HISTOGRAM_BINS - 1)
+            found = xp.bincount(place.astype(np.int32).ravel(), minlength=HISTOGRAM_BINS)
+            return self.device.to_host(found).astype(np.int64)
         # Parts that are counted by themselves, at most by so many threads.
         counts = np.zeros((64, HISTOGRAM_BINS), dtype=np.int64)
         surrogates.count_correlations(_flat(values), 0 if self.signed else self.d, counts)
         return counts.sum(axis=0)
 
-    def _mean(self, parts: list[Float64Array], which: slice = slice(None)) -> Float64Array:
+    def _mean(self, parts: list[DeviceArray], which: slice = slice(None)) -> DeviceArray:
         """Mean over replicas, by their weights; over all alike where none of ``which`` counts."""
         parts = parts[which]
         weights = None if self.weights is None else self.weights[which]
         if len(parts) == 1 or weights is None or not weights.any():
-            return parts[0] if len(parts) == 1 else np.mean(parts, axis=0)
+            return parts[0] if len(parts) == 1 else np.mean(np.stack(parts), axis=0)
         # What is left out may hold NaN.
         counted = [w * part for w, part in zip(weights, parts, strict=True) if w > 0.0]
-        return np.asarray(np.sum(counted, axis=0) / weights.sum())
+        return np.sum(np.stack(counted), axis=0) / weights.sum()
 
     # --- one block ------------------------------------------------------------------------------
 
@@ -197,8 +204,9 @@ class MotionScores:
             self.device.xp.get_default_memory_pool().free_all_blocks()
 
     def _block(self, rows: Variables, columns: Variables, wanted: BoolArray | None) -> ScoredMotion:
-        cells = ... if wanted is None else wanted
-        each = [pairs.block(rows, columns, wanted=wanted)[cells] for pairs in self._pairs]
+        cells, to_host = self._cells(wanted), self.device.to_host
+        there = [pairs.block(rows, columns, wanted=wanted)[cells] for pairs in self._pairs]
+        each = [to_host(part) for part in there]
         value, n = self._mean(each), len(each)
         unknown = np.full(value.shape, np.nan)
         if self.signed:
@@ -206,7 +214,7 @@ class MotionScores:
         else:
             cyclic = self.kind == "dihedral"
             dcc_of_each = [
-                unknown if cyclic else pairs.dcc_block(rows, columns, wanted=wanted)[cells]
+                unknown if cyclic else to_host(pairs.dcc_block(rows, columns, wanted=wanted)[cells])
                 for pairs in self._pairs
             ]
             mi_nats = value
@@ -214,7 +222,7 @@ class MotionScores:
         blocks["dcc"] = self._mean(dcc_of_each)
         counts, own_means = np.zeros(HISTOGRAM_BINS, dtype=np.int64), [np.zeros_like(value)] * n
         if self.n_surrogates:
-            null, counts, own_means = self._surrogates(each, rows, columns, wanted)
+            null, counts, own_means = self._surrogates(there, rows, columns, wanted)
             blocks |= null
         if n > 1:
             blocks["correlation_sd"] = np.std(
@@ -229,16 +237,24 @@ class MotionScores:
                 blocks |= {f"mi_replica_{k}": a - b for k, (a, b) in enumerate(parts, 1)}
         return ScoredMotion(blocks, counts)
 
+    def _cells(self, wanted: BoolArray | None) -> Any:
+        return ... if wanted is None else self.device.xp.asarray(wanted)
+
     def _surrogates(
         self,
-        each: list[Float64Array],
+        each: list[DeviceArray],
         rows: Variables,
         columns: Variables,
         wanted: BoolArray | None,
     ) -> tuple[dict[str, Float64Array], Int64Array, list[Float64Array]]:
         """``each``: the values of the replicas. Gives columns, counts, and of each replica the mean
-        of its surrogates."""
-        observed, cells = self._mean(each), ... if wanted is None else wanted
+        of its surrogates.
+
+        NumPy's functions work where the values are, and all sums stay there: to add up on the host
+        takes half as long as the estimates of a GPU.
+        """
+        to_host = self.device.to_host
+        observed, cells = self._mean(each), self._cells(wanted)
         moments = SurrogateMoments(observed)
         halves = [
             SurrogateMoments(self._mean(each, part))
@@ -261,6 +277,8 @@ class MotionScores:
                 half.add(self._mean(parts, which))
             normal.add(self.normal(shifted))
             counts += self.histogram(shifted)
+        for sums in (moments, normal, *halves):
+            sums.bring(to_host)
         null = {
             "null_mean": moments.mean,
             "null_sd": moments.standard_deviation,
@@ -271,7 +289,7 @@ class MotionScores:
             null["correlation_centred"] = self.correlation(moments.centred)
         for name, half in zip(HALVES, halves, strict=False):
             null[name] = self.correlation(half.observed if self.signed else half.centred)
-        return null, counts, [total / self.n_surrogates for total in own_sums]
+        return null, counts, [to_host(total) / self.n_surrogates for total in own_sums]
 
 
 def _flat(values: Float64Array) -> Float64Array:
@@ -279,10 +297,10 @@ def _flat(values: Float64Array) -> Float64Array:
     return np.ascontiguousarray(values).reshape(-1)
 
 
-def _of_parts(
-    function: Callable[[Float64Array], Float64Array], values: Float64Array
-) -> Float64Array:
-    """A function of each value, in threads: beside a GPU one would take longer than estimates."""
+def _of_parts(function: Callable[[DeviceArray], DeviceArray], values: DeviceArray) -> DeviceArray:
+    """A function of each value; on the host in threads."""
+    if not isinstance(values, np.ndarray):
+        return function(values)
     parts = np.array_split(_flat(values), max(1, values.size // (1 << 15)))
     return np.concatenate(list(in_threads(function, parts))).reshape(values.shape)
 
@@ -291,18 +309,29 @@ def _of_parts(
 
 
 class SurrogateMoments:
-    """Mean and standard deviation of the surrogates of a block, added one by one."""
+    """Mean and standard deviation of the surrogates of a block, added one by one where they are,
+    and on the host from ``bring`` on."""
 
-    def __init__(self, observed: Float64Array) -> None:
+    def __init__(self, observed: DeviceArray) -> None:
         """``observed``: the values that surrogates are held against, any shape."""
         self.observed = observed
         self.number = 0
-        self.mean = np.zeros(observed.shape)
-        self._squares = np.zeros(observed.shape)
+        self.mean = np.zeros_like(observed, order="C")
+        self._squares = np.zeros_like(observed, order="C")
 
-    def add(self, surrogate: Float64Array) -> None:
-        """Take in the values under one more shift."""
+    def bring(self, to_host: Callable[[DeviceArray], Float64Array]) -> None:
+        """Bring all to the host."""
+        arrays = self.observed, self.mean, self._squares
+        self.observed, self.mean, self._squares = map(to_host, arrays)
+
+    def add(self, surrogate: DeviceArray) -> None:
+        """Take in the values under one more shift (Welford)."""
         self.number += 1
+        if not isinstance(surrogate, np.ndarray):
+            difference = surrogate - self.mean
+            self.mean += difference / self.number
+            self._squares += difference * (surrogate - self.mean)
+            return
         surrogates.add(_flat(surrogate), self.number, _flat(self.mean), _flat(self._squares))
 
     @property
