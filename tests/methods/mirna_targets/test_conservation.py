@@ -16,6 +16,7 @@ from pairtile.errors import ConfigError, InputError
 from pairtile.methods.mirna_targets import score as mirna_targets
 from pairtile.methods.mirna_targets.conservation import (
     Conservation,
+    conserved_share,
     conserved_sites,
     prepare_orthologs,
     read_tree,
@@ -125,14 +126,15 @@ def test_species_and_branches_are_those_of_a_plain_search(tmp_path: Path) -> Non
 def test_rates_are_what_shuffles_do_not_keep() -> None:
     draw = np.random.default_rng(3)
     observed, shuffled = draw.integers(1, 50, (6, 8)), draw.integers(1, 50, (9, 6, 8))
-    found = conserved_sites(observed, shuffled.sum(axis=0))
+    found, chance = conserved_sites(observed, shuffled.sum(axis=0))
     for level in range(8):
         kept = observed[4, level:].sum()
         share = shuffled[:, 4, level:].sum() / shuffled[:, 4].sum()
         expected = observed[4].sum() * share
-        assert found.kept[4, level] == kept
-        assert found.rate()[4, level] == pytest.approx((kept - expected) / kept)
-    assert np.isnan(conserved_sites(np.zeros(3, int), np.zeros(3, int)).rate()).all()
+        assert found[4, level] == kept
+        assert conserved_share(found, chance)[4, level] == pytest.approx((kept - expected) / kept)
+    none = np.zeros(3, int)
+    assert np.isnan(conserved_share(*conserved_sites(none, none))).all()
 
 
 def with_orthologs(folder: Path) -> dict[str, list[tuple[str, str]]]:
