@@ -101,7 +101,7 @@ def prepare_orthologs(
     if tree is not None:
         tree_of = read_tree(tree, [*names, str(reference)])
     lines = "".join(f"{name}\n" for name in [*names, reference or ""])
-    letters = SequenceBatch(orthologs.text, orthologs.offsets).block(kept)
+    letters = orthologs.letters.block(kept)
     messages, path, without = [], orthologs.path, int((group < 0).sum())
     if strange:
         messages.append(

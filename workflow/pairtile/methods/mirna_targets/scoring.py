@@ -88,6 +88,10 @@ class SequenceBatch:
         """Letters of each sequence, int64 (count,)."""
         return np.diff(self.offsets)
 
+    def sequence(self, k: int) -> str:
+        """The letters of sequence ``k``, from 0 on."""
+        return self.text[self.offsets[k] : self.offsets[k + 1]].tobytes().decode("ascii")
+
     def block(self, rows: NDArray[np.integer], trim: int | None = None) -> SequenceBatch:
         """The sequences of some rows, in that order, each cut after ``trim`` letters."""
         lengths = self.lengths[rows]

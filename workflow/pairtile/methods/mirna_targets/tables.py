@@ -382,8 +382,7 @@ def _letters(strings: pa.Array) -> Texts:
 
 def large_text(rows: pa.Table, name: str) -> pa.Array:
     """A column of text as one array whose offsets are int64."""
-    parts = [chunk.cast(pa.large_string()) for chunk in rows[name].chunks]
-    return pa.concat_arrays(parts) if parts else pa.array([], pa.large_string())
+    return rows[name].cast(pa.large_string()).combine_chunks()
 
 
 def _per_pair(combine: np.ufunc, values: NDArray[N], first: NDArray[np.integer]) -> NDArray[N]:
