@@ -10,7 +10,7 @@ each GPU brings its part of the host's cores. Before that, a chunk for each GPU 
 are timed: all chunks and two bootstraps) is computed once, so that kernels are compiled and files
 are in memory. ``seconds`` are those from the start of the first of these jobs to the end of the
 last, with Snakemake and the start of every job; ``efficiency`` is the time on one GPU over N times
-that on N.
+that on N. Cases that are not named stay in the file as they are.
 On a machine without GPUs a small size runs on the CPU, to try the script.
 
 ``--predict`` says from the measured times what four and eight GPUs will take, so that a run there
@@ -38,7 +38,7 @@ from pairtile.runtime.requests import chunk_name
 
 from benchmarks.bench_trajectory_correlation import moving
 from benchmarks.bench_workflow import ROOT, expression, write_genome, write_table
-from benchmarks.machine import MEASURED_MI, RESULTS, write
+from benchmarks.machine import MEASURED_MI, RESULTS, results_path, write
 
 Inputs = Callable[[Path, bool], dict[str, Any]]
 
@@ -133,7 +133,7 @@ CASES: dict[str, tuple[Inputs, str]] = {
 def run(cases: list[str] | None = None) -> dict[str, Any]:
     """Time the cases on one GPU and on several of this host, and write what is measured so far."""
     gpus = len(visible_gpus())
-    results: dict[str, Any] = {"gpus": gpus}
+    results = _beside_others(f"gpus_{max(gpus, 1)}", {"gpus": gpus})
     for name in cases or CASES:
         inputs, timed = CASES[name]
         folder = Path(tempfile.mkdtemp(prefix="pairtile-gpus-"))
@@ -159,7 +159,7 @@ def both(cases: list[str] | None = None) -> dict[str, Any]:
     ``both_seconds``: of all chunks; ``cpu_seconds``: until the last one on the CPU ends. ``saved``:
     the part of the time of the GPU alone.
     """
-    results: dict[str, Any] = {"cores": threads() // len(visible_gpus())}
+    results = _beside_others("gpus_both", {"cores": threads() // len(visible_gpus())})
     for name in cases or ["multimodal_correlation"]:
         inputs, timed = CASES[name]
         folder = Path(tempfile.mkdtemp(prefix="pairtile-both-"))
@@ -230,6 +230,13 @@ def predicted() -> dict[str, Any]:
         (RESULTS / f"gpus_predicted.{device}").write_text(json.dumps(made, indent=2) + "\n")
         results |= own
     return results
+
+
+def _beside_others(name: str, host: dict[str, Any]) -> dict[str, Any]:
+    """What the file holds of other cases, where it is of such a host; else the host alone."""
+    path = results_path(name, "auto")
+    before: dict[str, Any] = json.loads(path.read_text())["results"] if path.exists() else {}
+    return before if host.items() <= before.items() else host
 
 
 def _scaling(folder: Path, timed: str, gpus: int) -> dict[str, Any]:

@@ -24,6 +24,10 @@ letters, 20 miRNAs, 20 shuffles), each in a process of its own: its peak of memo
 
 searches as many sequences as CUDA-miRanda's largest run had.
 
+    python -m benchmarks.bench_mirna_targets cuda --miranda PROGRAM
+
+runs miRanda 3.3a on one core and pairtile on the same two files, each to the hits with energies.
+
 Sequences are human (1,921 miRNAs, 918 transcripts of chromosome 22) where
 ``../shared/data/mirna`` is there, else random ones of the same lengths.
 """
@@ -36,14 +40,18 @@ import json
 import multiprocessing
 import pstats
 import resource
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pairtile import mirna_targets
 from pairtile.api.settings import analysis_config
 from pairtile.engine.selection import Selection
 from pairtile.errors import ConfigError
@@ -58,6 +66,7 @@ from pairtile.methods.mirna_targets.scoring import Candidates
 from pairtile.methods.mirna_targets.search import SequenceBatch, TargetSearch, fold_strings, trace
 
 from benchmarks.machine import timed, write
+from benchmarks.peers.built import hits_of
 
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data" / "mirna"
 
@@ -128,6 +137,42 @@ def published(device: Device) -> dict[str, Any]:
         "cells": cells,
         "score_pass": rates(seconds, cells),
         "hits_with_energies": rates(hits, cells),
+    }
+
+
+def beside_miranda(program: Path, backend: str) -> dict[str, Any]:
+    """Both from files to hits with energies: 64 miRNAs, all transcripts."""
+    files = ["mirnas.fa", "transcripts.fa"]
+    *batches, source = sequences(64, 918)
+    with tempfile.TemporaryDirectory() as name:
+        for file, batch in zip(files, batches, strict=True):
+            pieces = [
+                bytes(batch.text[begin:end]).decode() for begin, end in pairwise(batch.offsets)
+            ]
+            records = [f">{file[0]}{k}\n{text}\n" for k, text in enumerate(pieces)]
+            (Path(name) / file).write_text("".join(records))
+        begin = time.perf_counter()
+        command = [str(program.resolve()), *files]
+        printed = subprocess.run(command, cwd=name, capture_output=True, text=True, check=True)
+        seconds = time.perf_counter() - begin
+        paths = [Path(name) / file for file in files]
+        ours = timed(lambda: mirna_targets(*paths, backend=backend))
+        found = mirna_targets(*paths, backend=backend)
+    cells = int(batches[0].offsets[-1]) * int(batches[1].offsets[-1])
+    columns = ["mirna", "transcript", "score", "energy_kcal_mol", "reference_begin"]
+    listed = zip(*(found[column].tolist() for column in columns), strict=True)
+    hits = sorted(f"{a} {b} {c:.2f} {d:.2f} {e}" for a, b, c, d, e in listed)
+    expected = [line.split("\t") for line in hits_of(printed.stdout)]
+    theirs = sorted(
+        f"{a} {b} {float(c):.2f} {float(d):.2f} {e}" for a, b, c, d, _, _, e, *_ in expected
+    )
+    return {
+        "sequences": source,
+        "cells": cells,
+        "miranda": {"seconds": seconds, "hits": len(theirs)},
+        "pairtile": ours | {"hits": len(hits)},
+        "hits_of_both": len({*hits} & {*theirs}),
+        "times_faster": seconds / ours["seconds"],
     }
 
 
@@ -323,12 +368,17 @@ if __name__ == "__main__":
     parser.add_argument("--genome", action="store_true")
     parser.add_argument("--large", action="store_true")
     parser.add_argument("--published", action="store_true")
+    parser.add_argument("--miranda", type=Path)
     parser.add_argument("--seconds", type=float, default=440.0)
     parser.add_argument("--out", type=Path)
     chosen = parser.parse_args()
     if chosen.published:
         results = published(choose(chosen.backend))
         print(write("mirna_targets_published", chosen.backend, results))
+        sys.exit()
+    if chosen.miranda:
+        results = beside_miranda(chosen.miranda, chosen.backend)
+        print(results, write("mirna_targets_miranda", chosen.backend, results))
         sys.exit()
     if chosen.large:
         results = large(chosen.backend, chosen.seconds)

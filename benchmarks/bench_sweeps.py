@@ -12,14 +12,15 @@ script, and tables are printed only.
   precision;
 - ``mutual_information_samples``: 100 to 10,000 samples of 4,096 genes, bins 10, 15 and 20 of order
   3, nothing missing and 2 % missing; operations a second as in ``bench_kernel_share``;
-- ``mirna_targets``: numbers of miRNAs and lengths of references, and batches of miRNAs; the score
+- ``mirna_targets``: numbers of miRNAs and lengths of references, and batches of either; the score
   pass on random sequences, 4 million letters of references in all;
 - ``predictor_pairs``: genes, targets (all genes where they are fewer) and samples, two and three
   levels, nothing missing and, at one size, 2 %; penalty ``no_obs``;
 - ``trajectory_correlation``: angles (cyclic B-splines) and coordinates, 2,048 to 10,240 of them,
   1,000 frames; coordinates with the bins and orders above;
 - ``multimodal_correlation``: mixtures of 188 samples, by the genes along the side of a tile, with
-  nothing missing and with 0 to 30 % of the samples of a gene missing.
+  nothing missing and with 0 to 30 % of the samples of a gene missing, these genes in random order
+  and sorted by how many.
 """
 
 from __future__ import annotations
@@ -118,31 +119,39 @@ def mirna_targets(large: bool) -> Rows:
     mirnas = random_sequences(max(queries), 1)[0]
     rows = []
 
-    def seconds_of(some: list[SequenceBatch], references: SequenceBatch) -> float:
+    def cut(sequences: SequenceBatch, count: int, batch: int) -> list[SequenceBatch]:
+        firsts = range(0, count, batch)
+        return [sequences.block(np.arange(n, min(n + batch, count))) for n in firsts]
+
+    def add(count: int, length: int, batch: int, references_a_batch: int = letters) -> None:
+        offsets = np.arange(0, letters + 1, length)
+        text = random.choice(np.frombuffer(b"ACGU", dtype=np.uint8), int(offsets[-1]))
+        references = SequenceBatch(text, offsets)
         searches = [
-            TargetSearch(m, references, AlignmentConfig(energies=False), device) for m in some
+            TargetSearch(*block, AlignmentConfig(energies=False), device)
+            for block in product(
+                cut(mirnas, count, batch), cut(references, len(references), references_a_batch)
+            )
         ]
 
         def score() -> None:
             for search in searches:
-                candidates(search.mirnas, references, search.scoring)
+                candidates(search.mirnas, search.transcripts, search.scoring)
 
-        return timed(score, repeats=2)["seconds"]
-
-    def add(count: int, length: int, batch: int) -> None:
-        offsets = np.arange(0, letters + 1, length)
-        text = random.choice(np.frombuffer(b"ACGU", dtype=np.uint8), int(offsets[-1]))
-        parts = [np.arange(first, min(first + batch, count)) for first in range(0, count, batch)]
-        seconds = seconds_of([mirnas.block(part) for part in parts], SequenceBatch(text, offsets))
+        seconds = timed(score, repeats=2)["seconds"]
         cells = int(mirnas.offsets[count]) * int(offsets[-1])
-        in_batches: int | str = batch if batch < count else "all"
-        row = {"queries": count, "reference_length": length, "queries_a_batch": in_batches}
+        row: dict[str, Any] = {"queries": count, "reference_length": length}
+        row["queries_a_batch"] = batch if batch < count else "all"
+        in_all = references_a_batch >= len(references)
+        row["references_a_batch"] = "all" if in_all else references_a_batch
         rows.append(row | {"seconds": seconds, "gcups": cells / seconds / 1e9})
 
     for count, length in product(queries, lengths):
         add(count, length, count)
     for batch in queries[-6:-1]:
         add(max(queries), lengths[1], batch)
+    for batch in (1, 4, 16, 64, 256, 1_024) if large else (1, 4):
+        add(min(256, max(queries)), lengths[0], max(queries), batch)
     return rows
 
 
@@ -213,19 +222,18 @@ def multimodal_correlation(large: bool) -> Rows:
     keys = random.integers(0, 2**63, max(edges)).astype(np.uint64)
     share = random.uniform(0.0, 0.3, (max(edges), 1))
     uneven = np.where(random.random(values.shape) < share, np.nan, values)
+    kinds = (("none", "random"), ("uneven", "random"), ("uneven", "by missing"))
     rows = []
-    for compatibility, missing in product(("none", "kinc"), ("none", "uneven")):
+    for compatibility, (missing, order), edge in product(("none", "kinc"), kinds, edges):
         config = bench_pair_mixtures.mixture_config(compatibility=compatibility)
-        table = uneven if missing == "uneven" else values
-        engine = pair_mixtures(table, keys, config, device)
-        for edge in edges:
-            items = np.arange(edge)
-            seconds = timed(lambda e=engine, i=items: e.tile(i, i, upper=True), repeats=1)
-            pairs = edge * (edge - 1) // 2
-            row = {"compatibility": compatibility, "missing": missing, "tile_edge": edge}
-            per_second = pairs / seconds["seconds"]
-            row |= {"pairs": pairs, "seconds": seconds["seconds"], "pairs_a_second": per_second}
-            rows.append(row)
+        table, items = (uneven if missing == "uneven" else values)[:edge], np.arange(edge)
+        genes = np.argsort(np.isnan(table).sum(axis=1)) if order == "by missing" else items
+        engine = pair_mixtures(table[genes], keys[genes], config, device)
+        seconds = timed(lambda e=engine, i=items: e.tile(i, i, upper=True), repeats=1)["seconds"]
+        pairs = edge * (edge - 1) // 2
+        row = {"compatibility": compatibility, "missing": missing, "order": order}
+        row |= {"tile_edge": edge, "pairs": pairs, "seconds": seconds}
+        rows.append(row | {"pairs_a_second": pairs / seconds})
     return rows
 
 
@@ -266,8 +274,8 @@ SWEEPS = {
     "mirna_targets": Sweep(
         mirna_targets,
         "gcups",
-        ("queries", "queries_a_batch"),
-        ("queries", "reference_length", "queries_a_batch"),
+        ("queries", "queries_a_batch", "references_a_batch"),
+        ("queries", "reference_length", "queries_a_batch", "references_a_batch"),
         [{"gcups": 5.36, "hardware": "4 GPUs", "source": "CUDA-miRanda"}],
     ),
     "predictor_pairs": Sweep(
@@ -288,7 +296,7 @@ SWEEPS = {
         multimodal_correlation,
         "pairs_a_second",
         ("tile_edge",),
-        ("compatibility", "missing", "tile_edge"),
+        ("compatibility", "missing", "order", "tile_edge"),
         [
             KINC | {"seconds": 1334.0, "pairs_a_second": 24_847_725 / 1334.0, "hardware": "1 V100"},
             KINC | {"seconds": 181.0, "pairs_a_second": 24_847_725 / 181.0, "hardware": "8 V100"},
@@ -302,9 +310,11 @@ def draw(name: str, results: dict[str, Any], device: str) -> Path:
     from matplotlib.figure import Figure
 
     sweep = SWEEPS[name]
-    figure = Figure(figsize=(6.5, 3.2 * len(sweep.x)), layout="constrained")
+    # Older files lack what was added since.
+    along = [x for x in sweep.x if x in results["rows"][0]]
+    figure = Figure(figsize=(6.5, 3.2 * len(along)), layout="constrained")
     figure.suptitle(f"{name}, {device}", fontsize=9)
-    for axes, x in zip(figure.subplots(len(sweep.x), squeeze=False)[:, 0], sweep.x, strict=True):
+    for axes, x in zip(figure.subplots(len(along), squeeze=False)[:, 0], along, strict=True):
         _lines(axes, sweep, x, results["rows"])
         drawn = [row for row in results["published"] if sweep.value in row]
         for row, style in zip(drawn, ("--", ":"), strict=False):
@@ -325,7 +335,7 @@ def _lines(axes: Any, sweep: Sweep, x: str, rows: Rows) -> None:
     """Colours by the first setting that differs between lines, dashes by the others."""
     from matplotlib import colormaps
 
-    others = [key for key in sweep.settings if key != x]
+    others = [key for key in sweep.settings if key != x and key in rows[0]]
     found: dict[tuple[Any, ...], Rows] = {}
     for row in rows:
         if row[x] != "all":

@@ -1,6 +1,7 @@
 """The programs that the methods come from, beside pairtile on the same simulated input.
 
     python -m benchmarks.peers.originals [NAME ...]    # into docs/comparison.md
+    python -m benchmarks.peers.originals --why         # which of ARACNe-AP's steps does what
 
 They come from their public sources, which no package index has; ``.peers/originals`` must hold
 
@@ -13,6 +14,13 @@ Seconds are of the processor, of one core each, so that other work on the machin
 those of the whole process where a program reads and writes files (with the start of Java), else
 those of the functions that are named. pairtile's are of a library call whose code is compiled, also
 on two threads, and seconds of the clock there.
+
+``--why`` exchanges ARACNe-AP's steps (estimate, threshold, DPI) for pairtile's one by one on eight
+simulated tables of each size, into ``results/aracne_why.DEVICE.json``: the mean AUPR of each
+choice, how far it is above ARACNe-AP's on the same tables, and the standard error of that. A pair
+of two regulators counts in both directions, as ARACNe-AP gives it; ``once``: in the direction of
+its row in pairtile's network, as in the comparison above. DPI is without tolerance where none is
+named.
 """
 
 from __future__ import annotations
@@ -26,6 +34,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,7 +42,15 @@ import numpy as np
 import pairtile
 import pandas as pd
 
-from benchmarks.peers.__main__ import ENVIRONMENTS, ROOT, network_agreement, record_page, table
+from benchmarks.machine import write
+from benchmarks.peers.__main__ import (
+    ENVIRONMENTS,
+    ROOT,
+    gold,
+    network_agreement,
+    record_page,
+    table,
+)
 from benchmarks.peers.built import hits_of
 from benchmarks.peers.inputs import Sizes, make
 from benchmarks.peers.programs import fasta, processor_seconds, rows
@@ -147,18 +164,27 @@ def our_kinc(folder: Path) -> Callable[[], Any]:
 
 def aracne(folder: Path) -> Run:
     """Threshold, then a network of all samples after DPI."""
+    seconds = aracne_step(folder, "--calculateThreshold") + aracne_step(folder, *ARACNE_NETWORK)
+    call = f"aracne.jar --calculateThreshold, then --nobootstrap, --pvalue {P_VALUE:.0E}"
+    return Run("of 2018", call, seconds, aracne_edges(folder).to_numpy().tolist())
+
+
+ARACNE_NETWORK = "--nobootstrap", "--threads", "1"
+
+
+def aracne_step(folder: Path, *step: str) -> float:
+    """Seconds of a call of ARACNe-AP on the expression there."""
     names, values = rows(folder, "expression.tsv")
     table = pd.DataFrame(np.log2(1.0 + values), index=pd.Index(names, name="gene"))
     table.to_csv(folder / "aracne.tsv", sep="\t")
-    out = folder / "aracne"
-    program = [*ONE_JAVA_THREAD, "-jar", FOLDER / "aracne.jar", "-e", "aracne.tsv", "-o", out]
+    program = [*ONE_JAVA_THREAD, "-jar", FOLDER / "aracne.jar", "-e", "aracne.tsv", "-o", "aracne"]
     given = ["--tfs", "regulators.txt", "--pvalue", f"{P_VALUE:.0E}", "--seed", "1"]
-    seconds = 0.0
-    for step in (["--calculateThreshold"], ["--nobootstrap", "--threads", "1"]):
-        seconds += cpu_seconds([*program, *given, *step], folder)[1]
-    edges = pd.read_csv(out / "nobootstrap_network.txt", sep="\t").iloc[:, :3]
-    call = f"aracne.jar --calculateThreshold, then --nobootstrap, --pvalue {P_VALUE:.0E}"
-    return Run("of 2018", call, seconds, edges.to_numpy().tolist())
+    return cpu_seconds([*program, *given, *step], folder)[1]
+
+
+def aracne_edges(folder: Path) -> pd.DataFrame:
+    """Regulator, target and MI, in nats; two regulators in both directions."""
+    return pd.read_csv(folder / "aracne/nobootstrap_network.txt", sep="\t").iloc[:, :3]
 
 
 def our_aracne(folder: Path) -> Callable[[], Any]:
@@ -261,6 +287,92 @@ def our_minet_aracne(folder: Path) -> Callable[[], Any]:
     ).tolist()
 
 
+SEEDS = range(19, 27)
+"""Of the simulated tables of ``--why``; the first has the tables of ``aracne``."""
+
+ESTIMATES = [(10, 1), *product((6, 8, 10, 12, 16, 20), (2, 3, 4))]
+"""Bins and orders of ``--why``; for ranks of so many samples pairtile takes 6 and 4."""
+
+
+ENDS = ["source", "target"]
+
+
+def why_aracne() -> dict[str, Any]:
+    """AUPR of each choice by the number of samples."""
+    results: dict[str, Any] = {"seeds": [*SEEDS]}
+    for samples in (500, 900, 1_200):
+        with tempfile.TemporaryDirectory() as scratch:
+            file = Path(scratch) / f"{SEEDS[0]}/aracne/miThreshold_p1E-8_samples{samples}.txt"
+            make(Path(scratch) / f"{SEEDS[0]}", SIZES._replace(samples=samples), SEEDS[0])
+            aracne_step(file.parents[1], "--calculateThreshold")
+            threshold = float(file.read_text())  # of permuted ranks: the same for all tables
+            found = []
+            for seed in SEEDS:
+                folder = Path(scratch) / f"{seed}"
+                make(folder, SIZES._replace(samples=samples), seed)
+                found.append(aracne_choices(folder, samples, threshold))
+                print(samples, seed, json.dumps(found[-1]), flush=True)
+        choices = pd.DataFrame(found)
+        own: dict[str, Any] = {}
+        for name, values in choices.items():
+            above = values - choices[f"{str(name).partition(':')[0]}: ARACNe-AP"]
+            own[str(name)] = {"mean": values.mean(), "above": above.mean(), "error": above.sem()}
+            own[str(name)]["of_each"] = values.tolist()
+        results[f"{samples} samples"] = own
+        write("aracne_why", "cpu", results)
+    return results
+
+
+def aracne_choices(folder: Path, samples: int, threshold: float) -> dict[str, float]:
+    """AUPR of all pairs by MI, of networks, and of pairtile's defaults on one table."""
+    names, values = rows(folder, "expression.tsv")
+    regulators = (folder / "regulators.txt").read_text().split()
+    table = pd.DataFrame(values, index=names)
+    (folder / "aracne").mkdir(exist_ok=True)
+    (folder / f"aracne/miThreshold_p1E-8_samples{samples}.txt").write_text("0\n")
+    aracne_step(folder, *ARACNE_NETWORK, "--nodpi")
+    pairs = aracne_edges(folder).set_axis([*ENDS, "mi_bits"], axis=1)
+    pairs = pairs[(pairs["source"] < pairs["target"]) | ~pairs["target"].isin(regulators)]
+
+    def aupr(edges: pd.DataFrame, score: str = "mi_bits", directed: bool = False) -> float:
+        ranking = edges[ENDS].assign(score=edges[score])
+        judged = {"genes": names, "regulators": regulators, "directed": directed}
+        return float(pairtile.evaluate(ranking, gold(folder), **judged)["aupr"])
+
+    def pruned(edges: pd.DataFrame, tolerance: float = 0.0) -> pd.DataFrame:
+        how = {"regulators": regulators, "tolerance": tolerance, "backend": "cpu"}
+        return edges[pairtile.data_processing_inequality(edges, **how)]
+
+    def estimated(bins: int, order: int) -> pd.DataFrame:
+        how = {"bins": bins, "order": order, "transform": "rank", "backend": "cpu"}
+        bits = pairtile.mutual_information(table, regulators=regulators, **how).stack()
+        return pairs.assign(mi_bits=bits[pd.MultiIndex.from_frame(pairs[ENDS])].to_numpy())
+
+    def inferred(**how: Any) -> pd.DataFrame:
+        return pairtile.infer_network(table, regulators, backend="cpu", **how)
+
+    mine = {"score": "mi", "transform": "rank", "permutations": DRAWS, "dpi": False}
+    theirs, ours = pairs[pairs["mi_bits"] >= threshold], inferred(keep={"p_value": P_VALUE}, **mine)
+    found = {"all pairs: ARACNe-AP": aupr(pairs)}
+    found["network: ARACNe-AP"] = aupr(pruned(theirs))
+    found["network: ARACNe-AP, tolerance 0.1"] = aupr(pruned(theirs, 0.1))
+    as_many = pairs.nlargest(len(ours), "mi_bits")
+    found["network: ARACNe-AP, as many pairs as pairtile"] = aupr(pruned(as_many))
+    for bins, order in ESTIMATES:
+        of_all = estimated(bins, order)
+        found[f"all pairs: {bins} bins, order {order}"] = aupr(of_all)
+        as_many = of_all.nlargest(len(theirs), "mi_bits")
+        name = f"network: {bins} bins, order {order}, as many pairs as ARACNe-AP"
+        found[name] = aupr(pruned(as_many))
+    for name, tolerance in (("pairtile", 0.0), ("pairtile, tolerance 0.1", 0.1)):
+        kept = pruned(ours, tolerance)
+        found[f"network: {name}"] = aupr(kept)
+        found[f"network: {name}, once"] = aupr(kept, directed=True)
+    found["network: defaults"] = aupr(inferred(), "combined", directed=True)
+    found["all pairs: defaults"] = aupr(inferred(keep="all", dpi=False), "combined", directed=True)
+    return found | {"pairs: ARACNe-AP": len(theirs), "pairs: pairtile": len(ours)}
+
+
 class Original(NamedTuple):
     """A program and what it does; how results agree: numbers, AUPR, rows, keys."""
 
@@ -358,8 +470,13 @@ def compared(name: str, scratch: Path) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", help=f"of {', '.join(ORIGINALS)} (default: all)")
+    parser.add_argument("--why", action="store_true", help="ARACNe-AP's steps, one by one")
     parser.add_argument("--ours", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.why:
+        warnings.simplefilter("ignore")
+        why_aracne()
+        return
     if given.ours:
         ours(given.names[0], given.ours)
         return

@@ -20,6 +20,7 @@ DEFAULTS: dict[str, Any] = EXPRESSION_DEFAULTS | {
     "method": "mutual_information",
     "scores": None,
     "score_column": None,
+    "scores_null": None,
     "other_expression": None,
     "other_preprocess": None,
     "mirna_targets": None,

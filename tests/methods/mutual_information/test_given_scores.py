@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from declared_columns import assert_declared
 from naive_mutual_information import naive_dpi
-from pairtile import analyse
+from pairtile import analyse, mutual_information
 from pairtile.errors import InputError
 from pairtile.simulate import simulate_kinetic
 
@@ -89,6 +89,65 @@ def test_pruning_is_that_of_a_loop_over_triangles(
     assert found.summary["counts"]["pairs_scored"] == kept.size
     read = next(m for m in found.summary["messages"] if m["code"] == "scores_read")
     assert read["numbers"] == {"n": kept.size, "pairs": 435}
+
+
+def null_scores(folder: Path, path: Path) -> Path:
+    """Scores of pairs of genes whose samples are permuted, by pairtile, one a line."""
+    table = pd.read_csv(folder / "expression.tsv", sep="\t", index_col=0)
+    random = np.random.default_rng(8)
+    permuted = [random.permuted(table.to_numpy(), axis=1) for _ in range(5)]
+    draws = [mutual_information(values, transform="rank", backend="cpu") for values in permuted]
+    triangles = [np.asarray(mi)[np.triu_indices(GENES, 1)] for mi in draws]
+    path.write_text("# bits\n" + "\n".join(map(repr, np.concatenate(triangles).tolist())))
+    return path
+
+
+@pytest.mark.filterwarnings("ignore")  # what the samples of the expression share
+def test_a_given_null_makes_p_values(data: tuple[Path, pd.DataFrame], tmp_path: Path) -> None:
+    folder, _ = data
+    path = null_scores(folder, tmp_path / "null.txt")
+    draws = np.sort(np.loadtxt(path).astype(np.float32))
+    given = {"scores": str(folder / "mi.tsv"), "scores_null": str(path)}
+    found = run(**given, keep="all", dpi=False, folder=tmp_path / "all", page=True)
+    edges = found.network
+    assert len(edges) == GENES * (GENES - 1) // 2
+    reach = np.array([(draws >= np.float32(bits)).sum() for bits in edges["mi_bits"]])
+    counted = reach >= 10
+    assert counted.sum() > 400
+    assert (~counted).sum() > 40
+    expected = (1.0 + reach) / (1.0 + draws.size)
+    np.testing.assert_allclose(edges["p_value"][counted], expected[counted], rtol=1e-12)
+    assert (edges["p_value"][~counted] <= 11.0 / (1.0 + draws.size)).all()
+    assert (edges["p_method"] == np.where(counted, "empirical", "extrapolated")).all()
+    # The default is that of expression, and the network nearly that of a null drawn here.
+    chosen = run(**given, score="mi").network
+    own = run(expression=str(folder / "expression.tsv"), score="mi").network
+    ends = [set(zip(table["source"], table["target"], strict=True)) for table in (chosen, own)]
+    assert len(ends[0] & ends[1]) >= 0.9 * max(map(len, ends)) > 20
+    page = (tmp_path / "all/report.html").read_text()
+    methods = page[page.index('id="methods"') :].partition("</section>")[0]
+    assert f"{draws.size:,} mutual informations of unrelated genes as given ({path})" in methods
+    assert_declared(tmp_path / "all", "mutual_information")
+
+
+@pytest.mark.parametrize(
+    ("rows", "place"),
+    [
+        (["0.1"] * 999, "found 999 numbers; expected at least 1000"),
+        (["0.1"] * 1000 + ["-0.1"], "line 1001: found '-0.1'; expected mutual information"),
+        (["0.1"] * 1000 + ["nan"], "line 1001: found 'nan'"),
+        (["0.1"] * 1000 + ["much"], "line 1001: found 'much'"),
+        (["0.1"] * 1000 + ["0.1\t0.2"], "line 1001: found '0.1, 0.2'"),
+    ],
+)
+def test_a_null_that_is_no_list_of_scores_is_refused(
+    data: tuple[Path, pd.DataFrame], tmp_path: Path, rows: list[str], place: str
+) -> None:
+    path = tmp_path / "null.tsv"
+    path.write_text("\n".join(rows))
+    with pytest.raises(InputError) as raised:
+        run(scores=str(data[0] / "mi.tsv"), scores_null=str(path))
+    assert f"{path}: {place}" in str(raised.value)
 
 
 def listed(matrix: pd.DataFrame) -> pd.DataFrame:
@@ -297,9 +356,10 @@ def test_keys_that_mean_nothing_of_given_scores_are_refused(
         run(scores="mi.tsv", **settings)
 
 
-def test_a_column_of_scores_needs_scores() -> None:
-    with pytest.raises(ValueError, match=r"^score_column: .*scores beside it"):
-        run(expression="e.tsv", score_column="mi_bits")
+@pytest.mark.parametrize("key", ["score_column", "scores_null"])
+def test_what_describes_scores_needs_scores(key: str) -> None:
+    with pytest.raises(ValueError, match=rf"^{key}: .*scores beside it"):
+        run(expression="e.tsv", **{key: "mi_bits"})
 
 
 def test_an_analysis_needs_expression_or_scores() -> None:

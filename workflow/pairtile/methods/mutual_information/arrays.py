@@ -38,6 +38,7 @@ class SplineArrays(GeneArrays):
     | shared_components | () | of most genes, which nobody states (``Dependence.factors``) |
     | scores | (genes, genes) | given ones, NaN: none; z then has no samples |
     | top_score | () | the largest of these |
+    | null_bits | (draws,) | given scores of unrelated genes, float32, ascending |
     """
 
     z: NDArray[np.float64]
@@ -51,3 +52,4 @@ class SplineArrays(GeneArrays):
     shared_components: NDArray[np.int64]
     scores: NotRequired[NDArray[np.float64]]
     top_score: NotRequired[NDArray[np.float64]]
+    null_bits: NotRequired[NDArray[np.float32]]

@@ -285,10 +285,13 @@ _NO_BOOTSTRAPS: Any = 0  # the short form; validation makes BootstrapsConfig(num
 
 
 BESIDE_SCORES = {
-    *("method", "scores", "score_column", "regulators", "gold_standard", "score", "keep", "dpi"),
-    *("chunks", "export", "ignore_case", "ignore_versions"),
+    *("method", "scores", "score_column", "scores_null", "regulators", "gold_standard", "score"),
+    *("keep", "dpi", "chunks", "export", "ignore_case", "ignore_versions"),
 }
 """Keys that mean something where scores are given; all others are of what they are made from."""
+
+MIN_DRAWS = 1000
+"""Of a null that is given: p-values beyond are extrapolated from the top 1 % of it."""
 
 
 class MutualInformationConfig(TwoTableAnalysis):
@@ -300,14 +303,20 @@ class MutualInformationConfig(TwoTableAnalysis):
         default=None,
         description=(
             "In place of `expression`: mutual information in bits (text, plain or `.gz`), for "
-            "`score`, `keep` (no p-values), `dpi` and exports. A square table; or, with "
-            "`score_column`, a list of pairs. Pairs without a number, and those not listed, have "
-            "no score."
+            "`score`, `keep`, `dpi` and exports. A square table; or, with `score_column`, a list "
+            "of pairs. Others have no score."
         ),
     )
     score_column: OptionalColumn = Field(
         default=None,
         description="`scores` is a list of pairs: two columns of names first, the scores in this.",
+    )
+    scores_null: OptionalPath = Field(
+        default=None,
+        description=(
+            "p-values of `scores` from these of unrelated genes (permuted samples): at least "
+            f"{MIN_DRAWS} numbers, a line each."
+        ),
     )
     regulators: OptionalPath = Field(
         default=None,
@@ -387,12 +396,12 @@ class MutualInformationConfig(TwoTableAnalysis):
         yield Rule(not stated, "expression", "the path of a table, or scores in place of it")
         for key in self.model_fields_set - BESIDE_SCORES:
             yield Rule(self.scores, key, "nothing beside scores, which are used as they are")
-        alone = self.score_column and not self.scores
-        yield Rule(alone, "score_column", "null, or scores beside it")
-        by_p = self.scores and self.keep.by_p_value
-        yield Rule(
-            by_p, "keep", "auto, all, {score: x} or {top_edges: n} beside scores (no p-values)"
-        )
+        for key in ("score_column", "scores_null"):
+            alone = getattr(self, key) and not self.scores
+            yield Rule(alone, key, "null, or scores beside it")
+        by_p = not self.has_p_values and self.keep.by_p_value
+        expected = "auto, all, {score: x} or {top_edges: n} beside scores without scores_null"
+        yield Rule(by_p, "keep", expected)
         unknown = self.scores and self.ranked_by.sums_partial_correlations
         yield Rule(unknown, "score", "mi, clr or target_z beside scores")
         yield from super().requirements()
@@ -404,6 +413,11 @@ class MutualInformationConfig(TwoTableAnalysis):
         for kind, key in (("blocks", "batch"), ("courses", "series")):
             unknown = self.null.kind == kind and getattr(self.samples, key) is None
             yield Rule(unknown, "null/kind", f"another kind, or a column under samples.{key}")
+
+    @property
+    def has_p_values(self) -> bool:
+        """Whether there is a null: of given scores only one that is given, too."""
+        return self.scores is None or self.scores_null is not None
 
     @property
     def ranked_by(self) -> Score:

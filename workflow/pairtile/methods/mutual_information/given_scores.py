@@ -20,7 +20,7 @@ from pairtile.io.table import Kinds
 from pairtile.io.text_file import MISSING, find_delimiter, is_number, read_list
 from pairtile.io.text_table import read_text_table
 from pairtile.methods.mutual_information.arrays import SplineArrays
-from pairtile.methods.mutual_information.config import MutualInformationConfig
+from pairtile.methods.mutual_information.config import MIN_DRAWS, MutualInformationConfig
 from pairtile.preprocess.items import CleaningLog, items_table
 
 message = messages_of(__package__)
@@ -69,6 +69,8 @@ def state_of_scores(
     }
     known, pairs = count(np.isfinite, scores) // 2, n * (n - 1) // 2
     messages = [*notes, message("scores_read", n=known, pairs=pairs), *absent]
+    if config.scores_null is not None:
+        state["null_bits"] = read_null(config.scores_null)
     return PreparedInput(items, state, counts, messages)
 
 
@@ -144,3 +146,18 @@ def read_pairs(path: str, column: str, scratch: Path | None) -> GivenScores:
     square[low, high] = square[high, low] = pairs["bits"]
     said = {"lines": len(rows), "itself": len(rows) - len(pairs), "again": len(pairs) - len(ends)}
     return GivenScores(list(names), square, [message("pairs_listed", **said)])
+
+
+def read_null(path: str) -> NDArray[np.float32]:
+    """Scores of unrelated genes, a line each, ascending.
+
+    Raises InputError for a file that is missing or damaged, a line that is not one number between 0
+    and ``MAX_BITS``, and fewer than ``MIN_DRAWS`` lines.
+    """
+    rows = read_list(path, find_delimiter(path))
+    for line, row in rows:
+        if len(row) != 1 or not is_number(row[0]) or not 0.0 <= float(row[0]) <= MAX_BITS:
+            raise InputError.at(path, f"line {line}", repr(join_first(row)), _BITS)
+    if len(rows) < MIN_DRAWS:
+        raise InputError.at(path, "", f"{len(rows)} numbers", f"at least {MIN_DRAWS}")
+    return np.sort(np.array([row[0] for _, row in rows], dtype=np.float32))

@@ -83,15 +83,11 @@ def counts_by_rank(
     """The section with ``transform: auto`` decided for residuals of counts: ranks, since extremes
     are noise of counting (of 60 true pairs of 400 cells with 8 counts on average, ranks find .89 at
     5 % false ones, values .76). ``parameters``: how each table was prepared."""
-    if not are_count_residuals(*parameters) or config.estimator.transform != "auto":
+    of_counts = any(how.get("normalize") == "nb_residuals" for how in parameters)
+    if not of_counts or config.estimator.transform != "auto":
         return config
     estimator = config.estimator.model_copy(update={"transform": "rank"})
     return config.model_copy(update={"estimator": estimator})
-
-
-def are_count_residuals(*parameters: Mapping[str, object]) -> bool:
-    """Whether a table was prepared (``parameters``: how each was) to residuals of counts."""
-    return any(how.get("normalize") == "nb_residuals" for how in parameters)
 
 
 class SplineState(NamedTuple):

@@ -203,7 +203,7 @@ class MutualInformation(
             "score": config.ranked_by.name,
         }
         if config.keep.rule == "auto":
-            fdr = {} if config.scores else {"fdr": AUTO_FDR}
+            fdr = {"fdr": AUTO_FDR} if config.has_p_values else {}
             decided["keep"] = KeepGenePairs(**fdr, top_edges=EDGES_PER_GENE * len(state["z"]))
         said: list[Message] = []
         if config.ranked_by.sums_partial_correlations and "shared_loadings" in state:
@@ -316,7 +316,9 @@ class MutualInformation(
         if self._given_null is not None:
             return self._given_null
         config = self.config
-        if (self._resampling is not None or config.scores) and not config.keep.by_p_value:
+        if "null_bits" in self.state:
+            return Null([self.state["null_bits"]], self.classes).arrays()
+        if config.scores or (self._resampling is not None and not config.keep.by_p_value):
             none = [np.empty(0, dtype=np.float32)] * len(class_pairs(int(self.classes.max()) + 1))
             return Null(none, self.classes).arrays()
         draws = permutations_needed(config.null.permutations, config.keep, self.n_pairs())
@@ -675,7 +677,7 @@ class MutualInformation(
         if self._resampling is not None:
             return result
         decided = {"keep": keep.model_dump(mode="json"), "mi_bits": result.threshold_value}
-        if self.config.scores:
+        if not self.config.has_p_values:
             result.threshold = {**decided, "least_score": result.threshold["least_score"]}
             result.edges = result.edges.drop(columns=["p_value", "q_value", "p_method"])
             del result.counts["edges_with_extrapolated_p"]
