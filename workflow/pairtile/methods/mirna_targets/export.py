@@ -175,15 +175,15 @@ def write_hits(
     state: SequenceArrays,
     folder: Path,
     config: MirnaTargetsConfig,
-    pairs: pd.DataFrame | None = None,
-    null_counts: Arrays | None = None,
+    pairs: pd.DataFrame,
+    null_counts: Arrays | None,
 ) -> TableSummary:
     """Write ``FILES`` into a folder, each whole or not at all.
 
     batches : gives the merged hits in order (``search.ROWS``), a part at a time: alignments are
-    held in memory for one part only, numbers for all. pairs : ``ranked_pairs`` of the estimator;
-    None: targets are in the order of the hits. null_counts : what the null counted
-    (``null.count_shapes``), for conservation beyond chance.
+    held in memory for one part only, numbers for all. pairs : ``ranked_pairs`` of the estimator,
+    whose order targets have. null_counts : what the null counted (``null.count_shapes``), for
+    conservation beyond chance.
 
     Raises InputError for an annotation that cannot be read, ConfigError for extras without the
     package ViennaRNA.
@@ -203,8 +203,8 @@ def write_hits(
             found = hits_table(rows, items, state, energies=config.estimator.energies)
             yield found.append_column(NUMBER, pa.array(number))
 
-    has_kept = "kept_counts" in (null_counts or {})
-    rates = conservation_rates(null_counts) if null_counts and has_kept else None
+    sums = null_counts or {}
+    rates = conservation_rates(sums) if "kept_counts" in sums else None
     accessibilities = Accessibilities(described(), state, folder) if extras.accessibility else None
     to_genome = (
         TranscriptToGenome([None] * len(items))
@@ -235,9 +235,7 @@ def write_hits(
                 held = [*held, numbers] if hits_of_item.sum() <= PLACED_AT_ONCE else []
             if parquet is not None:
                 parquet.close()
-        all_targets = pa.concat_tables(targets)
-        if pairs is not None:
-            all_targets = ranked_targets(all_targets, pairs, items)
+        all_targets = ranked_targets(pa.concat_tables(targets), pairs, items)
         all_targets = named_targets(all_targets, items)
         beside = stack.enter_context(ThreadPoolExecutor(2))
         of_pairs = beside.submit(write_arrow_tsv, all_targets, path["targets.tsv"])
