@@ -233,8 +233,6 @@ def write_hits(
                 compressed.result()
                 hits_of_item += np.bincount(codes(hits["transcript"]), minlength=len(items))
                 held = [*held, numbers] if hits_of_item.sum() <= PLACED_AT_ONCE else []
-            if parquet is not None:
-                parquet.close()
         all_targets = ranked_targets(pa.concat_tables(targets), pairs, items)
         all_targets = named_targets(all_targets, items)
         beside = stack.enter_context(ThreadPoolExecutor(2))
