@@ -125,8 +125,7 @@ def published(device: Device) -> dict[str, Any]:
     """As many miRNAs and references as CUDA-miRanda's largest run; these of 1,200 letters on
     average, simulated."""
     of_mirnas, of_transcripts = simulated((256, 33_727 * 1_200, 33_727))
-    mirnas = SequenceBatch(of_mirnas.text, of_mirnas.offsets)
-    transcripts = SequenceBatch(of_transcripts.text, of_transcripts.offsets)
+    mirnas, transcripts = of_mirnas.letters, of_transcripts.letters
     cells, rows = int(mirnas.offsets[-1]) * int(transcripts.offsets[-1]), np.arange(33_727)
     search = TargetSearch(mirnas, transcripts, AlignmentConfig(), device)
     find = score_pass(device)
@@ -218,7 +217,7 @@ def sequences(n_mirnas: int, n_transcripts: int) -> tuple[SequenceBatch, Sequenc
         ("human_chr22_transcripts.fa.gz", n_transcripts),
     ):
         fasta = read_fasta(DATA / name)
-        batch = SequenceBatch(fasta.text, fasta.offsets)
+        batch = fasta.letters
         rows = np.linspace(0, len(batch) - 1, min(count, len(batch))).astype(np.int64)
         found.append(batch.block(rows))
     return found[0], found[1], "human"
@@ -354,10 +353,10 @@ def simulated(size: tuple[int, int, int]) -> tuple[Fasta, Fasta]:
     for key, lengths in (("mirnas", of_mirnas), ("transcripts", of_transcripts)):
         offsets = np.concatenate([[0], np.cumsum(lengths.astype(np.int64))])
         draws = random.integers(0, 10, int(offsets[-1]), dtype=np.uint8)
-        text = np.frombuffer(b"AAAUUUCCGG", np.uint8)[draws]
+        batch = SequenceBatch(np.frombuffer(b"AAAUUUCCGG", np.uint8)[draws], offsets)
         names = [f"{key[0]}{k}" for k in range(len(lengths))]
         records = np.arange(1, len(names) + 1, dtype=np.int32)
-        files.append(Fasta(key, key, names, names, [""] * len(names), text, offsets, records))
+        files.append(Fasta(key, key, names, names, [""] * len(names), batch, records))
     return files[0], files[1]
 
 

@@ -204,11 +204,7 @@ def shuffled_human_mirnas(tables: int) -> list[dict[str, Any]]:
     mirnas = read_fasta(HUMAN / "human_mature_mirna.fa", "mirnas")
     transcripts = read_fasta(HUMAN / "human_chr22_transcripts.fa.gz", "transcripts")
     texts = [
-        [
-            fasta.text[begin:end].tobytes().decode()
-            for begin, end in zip(fasta.offsets[:-1], fasta.offsets[1:], strict=True)
-        ]
-        for fasta in (mirnas, transcripts)
+        [fasta.letters.sequence(k) for k in range(len(fasta))] for fasta in (mirnas, transcripts)
     ]
     for table in range(tables):
         draw = np.random.default_rng([table, 3])

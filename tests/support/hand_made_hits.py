@@ -16,6 +16,7 @@ from pairtile.config.load import load_config
 from pairtile.engine.estimator import PreparedInput, TableSummary
 from pairtile.methods.mirna_targets.export import write_hits
 from pairtile.methods.mirna_targets.prepare import prepare_sequences
+from pairtile.methods.mirna_targets.score import target_edges
 from pairtile.methods.mirna_targets.search import ROWS, SequenceBatch
 from pairtile.methods.mirna_targets.tables import hits_table
 
@@ -91,7 +92,9 @@ def write(
     """The files of hits, written with some keys of the section."""
     section = {"method": "mirna_targets", "mirnas": "m.fa", "transcripts": "t.fa", **keys}
     config = load_config({"analyses": {"a": section}}).analyses["a"]
-    return write_hits(batches, sequences.items, sequences.state, folder, config)
+    found = pa.concat_tables([ROWS.empty_table(), *(part.select(ROWS.names) for part in batches())])
+    pairs = target_edges(found.to_pandas(), ("i", "j"))[["source", "target"]]
+    return write_hits(batches, sequences.items, sequences.state, folder, config, pairs, None)
 
 
 def ungapped_hit(

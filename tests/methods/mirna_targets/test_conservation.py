@@ -16,6 +16,7 @@ from pairtile.errors import ConfigError, InputError
 from pairtile.methods.mirna_targets import score as mirna_targets
 from pairtile.methods.mirna_targets.conservation import (
     Conservation,
+    conserved_share,
     conserved_sites,
     prepare_orthologs,
     read_tree,
@@ -125,14 +126,15 @@ def test_species_and_branches_are_those_of_a_plain_search(tmp_path: Path) -> Non
 def test_rates_are_what_shuffles_do_not_keep() -> None:
     draw = np.random.default_rng(3)
     observed, shuffled = draw.integers(1, 50, (6, 8)), draw.integers(1, 50, (9, 6, 8))
-    found = conserved_sites(observed, shuffled.sum(axis=0))
+    found, chance = conserved_sites(observed, shuffled.sum(axis=0))
     for level in range(8):
         kept = observed[4, level:].sum()
         share = shuffled[:, 4, level:].sum() / shuffled[:, 4].sum()
         expected = observed[4].sum() * share
-        assert found.kept[4, level] == kept
-        assert found.rate()[4, level] == pytest.approx((kept - expected) / kept)
-    assert np.isnan(conserved_sites(np.zeros(3, int), np.zeros(3, int)).rate()).all()
+        assert found[4, level] == kept
+        assert conserved_share(found, chance)[4, level] == pytest.approx((kept - expected) / kept)
+    none = np.zeros(3, int)
+    assert np.isnan(conserved_share(*conserved_sites(none, none))).all()
 
 
 def with_orthologs(folder: Path) -> dict[str, list[tuple[str, str]]]:
@@ -143,7 +145,7 @@ def with_orthologs(folder: Path) -> dict[str, list[tuple[str, str]]]:
     fasta = read_fasta(folder / "transcripts.fa")
     found = {}
     for k in range(8):
-        text = fasta.sequence(k)
+        text = fasta.letters.sequence(k)
         drifted, other = (
             "".join(draw.choice("ACGT") if draw.random() < rate else x for x in text)
             for rate in (0.6, 1.0)
@@ -152,7 +154,7 @@ def with_orthologs(folder: Path) -> dict[str, list[tuple[str, str]]]:
         found[fasta.names[k]] = list(zip("abc", kept, strict=True))
     lines = {f"{name}|{species}": text for name, of in found.items() for species, text in of}
     write_fasta(folder / "orthologs.fa.gz", lines | {"tr-0|home": "ACGUACGU"})
-    of_home = {name: fasta.sequence(k) for k, name in enumerate(fasta.names)}
+    of_home = {name: fasta.letters.sequence(k) for k, name in enumerate(fasta.names)}
     write_maf(folder / "orthologs.maf.gz", of_home, found)
     (folder / "tree.nwk").write_text("(((home:1,a:0.5):0.25,b:1):1,c:2);")
     return found
@@ -195,7 +197,7 @@ def write_maf(
 def test_an_alignment_gives_the_records_that_a_fasta_file_would(tmp_path: Path) -> None:
     found = with_orthologs(tmp_path)
     read = read_orthologs(tmp_path / "orthologs.maf.gz", "orthologs", "home")
-    letters = {name: read.sequence(k) for k, name in enumerate(read.names)}
+    letters = {name: read.letters.sequence(k) for k, name in enumerate(read.names)}
     assert letters == {f"{name}|{species}": text for name, of in found.items()
                        for species, text in of}  # fmt: skip
     # A row that does not go on where the last of its name ended; another chromosome; another
@@ -207,7 +209,7 @@ def test_an_alignment_gives_the_records_that_a_fasta_file_would(tmp_path: Path) 
     )
     read = read_orthologs(tmp_path / "o.maf", "orthologs", "home")
     assert read.names == ["t.1|a", "t.1|b", "t.1|a", "t.1|b"]
-    assert [read.sequence(k) for k in range(4)] == ["ACNTTT", "ACGTGG", "c", "R"]
+    assert [read.letters.sequence(k) for k in range(4)] == ["ACNTTT", "ACGTGG", "c", "R"]
 
 
 @pytest.mark.parametrize(
@@ -261,7 +263,7 @@ def test_tables_say_how_many_species_keep_each_site_and_how_many_chance_keeps(
     whole = Analysis(tmp_path, plain(**asked), name="whole").all().out
     hits = pd.read_csv(whole / "hits.tsv", sep="\t")
     mirnas = read_fasta(tmp_path / "mirnas.fa")
-    sequence = {name: mirnas.sequence(k) for k, name in enumerate(mirnas.names)}
+    sequence = {name: mirnas.letters.sequence(k) for k, name in enumerate(mirnas.names)}
     length = {
         "": 0,
         "a": 1.5,

@@ -160,9 +160,12 @@ def test_an_annotation_that_cannot_be_read_leaves_no_file(tmp_path: Path) -> Non
 def test_a_failure_half_way_leaves_no_file(tmp_path: Path) -> None:
     sequences, hits = several(tmp_path)
 
+    stops = iter([False, True])  # the first pass is that of hand.write
+
     def batches() -> Iterator[pa.Table]:
         yield hand.rows(hits)
-        raise RuntimeError("stopped")
+        if next(stops):
+            raise RuntimeError("stopped")
 
     with pytest.raises(RuntimeError):
         hand.write(sequences, batches, tmp_path / "out")

@@ -22,7 +22,7 @@ def read(folder: Path, content: bytes | str, on_bad_record: str = "error") -> Fa
 
 
 def sequences(fasta: Fasta) -> list[str]:
-    return [fasta.sequence(k) for k in range(len(fasta))]
+    return [fasta.letters.sequence(k) for k in range(len(fasta))]
 
 
 def test_wrapped_lines_are_joined_and_case_and_u_are_kept(tmp_path: Path) -> None:
@@ -30,9 +30,9 @@ def test_wrapped_lines_are_joined_and_case_and_u_are_kept(tmp_path: Path) -> Non
     assert fasta.names == ["a", "b"]
     assert fasta.headers == ["first one", ""]
     assert sequences(fasta) == ["ACGUacgt", "NRYKMSWBDHVXnrykmswbdhvx"]
-    assert fasta.offsets.tolist() == [0, 8, 32]
-    assert fasta.text.dtype == np.uint8
-    assert fasta.offsets.dtype == np.int64
+    assert fasta.letters.offsets.tolist() == [0, 8, 32]
+    assert fasta.letters.text.dtype == np.uint8
+    assert fasta.letters.offsets.dtype == np.int64
     assert fasta.records.tolist() == [1, 2]
 
 
@@ -73,8 +73,8 @@ def test_a_file_without_a_record_has_no_sequences(tmp_path: Path, content: bytes
     fasta = read(tmp_path, content)
     assert len(fasta) == 0
     assert not fasta.bad
-    assert fasta.text.size == 0
-    assert fasta.offsets.tolist() == [0]
+    assert fasta.letters.text.size == 0
+    assert fasta.letters.offsets.tolist() == [0]
 
 
 BAD = {
@@ -203,7 +203,7 @@ def test_names_headers_and_lengths_are_those_that_miranda_prints(shared: Path) -
         read_lines = {line for line in printed if line.startswith(b"Read Sequence:")}
         for name in inputs:
             fasta = read_fasta(folder / f"inputs/{name}.fa")
-            for k, length in enumerate(fasta.lengths):
+            for k, length in enumerate(fasta.letters.lengths):
                 line = f"Read Sequence:{fasta.names[k]} {fasta.headers[k]}({length} nt)"
                 assert line.encode() in read_lines
                 read_lines.discard(line.encode())
@@ -251,8 +251,8 @@ def test_any_bytes_are_read_or_refused(
         fasta = read(folder, content, "skip")
     except InputError:
         return
-    assert set(fasta.text.tobytes().decode().upper()) <= set(LETTERS)
-    assert (fasta.lengths > 0).all()
+    assert set(fasta.letters.text.tobytes().decode().upper()) <= set(LETTERS)
+    assert (fasta.letters.lengths > 0).all()
     assert all(fasta.names)
     records = sorted([*fasta.records.tolist(), *(bad.record for bad in fasta.bad)])
     assert records == list(range(1, len(records) + 1))

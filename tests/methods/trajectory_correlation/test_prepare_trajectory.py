@@ -219,7 +219,7 @@ def test_contacts_are_heavy_atoms_within_the_cutoff(tmp_path: Path) -> None:
     keys, frames = write(tmp_path)
     chosen = {"select": "name CA CB", "contacts": {"cutoff": 4.0, "fraction": 0.5}}
     prepared = prepare(**keys, **chosen)
-    state = trajectory_contacts(config(**keys, **chosen), prepared.items)
+    state, _ = trajectory_contacts(config(**keys, **chosen), prepared.items)
     # No part of what is scored.
     assert not state.keys() & prepared.state.keys()
     universe = molecule()
@@ -259,7 +259,7 @@ def test_contacts_are_counted_in_the_frames_that_are_used(tmp_path: Path) -> Non
     def shares(**frames: int | None) -> tuple[np.ndarray, int]:
         used = config(**keys, **settings, frames=frames)
         prepared = prepare(**keys, **settings, frames=frames)
-        found = trajectory_contacts(used, prepared.items)
+        found, _ = trajectory_contacts(used, prepared.items)
         full = np.zeros((len(prepared.items),) * 2)
         full[found["contact_i"], found["contact_j"]] = found["contact_fraction"]
         return full, prepared.counts["frames"]

@@ -101,7 +101,7 @@ def test_positions_that_are_no_numbers_are_told(tmp_path: Path, value: float) ->
     items = prepare(**keys).items
     with pytest.raises(InputError, match=r"frame 13, atom 9 \(ALA 2 CB\): found y = (nan|inf)"):
         trajectory_contacts(config(**keys), items)
-    assert trajectory_contacts(config(**keys, frames={"stop": 13}), items)["contact_i"].size
+    assert trajectory_contacts(config(**keys, frames={"stop": 13}), items)[0]["contact_i"].size
 
 
 def test_a_path_to_nobody_is_told_before_the_frames_are_read(tmp_path: Path) -> None:

@@ -212,7 +212,8 @@ def leiden(
     runs: int | None = None,
 ) -> Int64Array:
     """Members of the modules of one network, int64 (n_nodes,), in any order: the best of some runs
-    (see ``leiden_modules``). ``edges``: (edges, 2), at least one. ``weight``: (edges,)."""
+    (see ``leiden_modules``); without edges each by itself. ``edges``: (edges, 2). ``weight``:
+    (edges,)."""
     import igraph
 
     if resolution <= 0:

@@ -7,14 +7,11 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import networkx as nx
 import numpy as np
 
 from pairtile.io.networks.table import NetworkTable, Scalar
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 
 def networkx_graph(network: NetworkTable) -> nx.Graph:
@@ -23,8 +20,6 @@ def networkx_graph(network: NetworkTable) -> nx.Graph:
     Directed networks give a DiGraph. Where a pair has several rows (one for each cluster, say), it
     is a multigraph whose edge keys are row numbers.
     """
-    import networkx as nx
-
     # A pair may have several rows, one for each of its modes, say.
     repeated = len(np.unique(network.end_pairs(), axis=0)) < len(network.edges)
     kinds = {
@@ -64,8 +59,6 @@ def write_graphml(network: NetworkTable, path: Path) -> None:
     has no entry. The metadata are attributes of the graph. Several rows of a pair are parallel
     edges, each with the row's number as its id.
     """
-    import networkx as nx
-
     graph = networkx_graph(network)
     nx.set_node_attributes(graph, {node: node for node in graph}, "name")
     graph.graph.update({f"pairtile_{key}": value for key, value in network.metadata.items()})
@@ -81,8 +74,6 @@ def write_gexf(network: NetworkTable, path: Path) -> None:
     are parallel edges (``networkx_key`` is the row's number); Gephi asks on import whether to merge
     these.
     """
-    import networkx as nx
-
     graph = networkx_graph(network)
     nx.set_node_attributes(graph, nx.get_node_attributes(graph, "symbol"), "label")
     buffer = io.BytesIO()

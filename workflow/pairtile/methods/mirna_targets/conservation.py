@@ -101,7 +101,7 @@ def prepare_orthologs(
     if tree is not None:
         tree_of = read_tree(tree, [*names, str(reference)])
     lines = "".join(f"{name}\n" for name in [*names, reference or ""])
-    letters = SequenceBatch(orthologs.text, orthologs.offsets).block(kept)
+    letters = orthologs.letters.block(kept)
     messages, path, without = [], orthologs.path, int((group < 0).sum())
     if strange:
         messages.append(
@@ -285,33 +285,31 @@ class Conservation:
 # --- rates ----------------------------------------------------------------------------------------
 
 
-class ConservedSites(NamedTuple):
-    """Of each level and those above: float64 (..., levels).
-
-    kept       S, sites that are kept so
-    expected   B, as many as chance keeps: all sites times the share of the shuffles' sites
-    """
-
-    kept: NDArray[np.float64]
-    expected: NDArray[np.float64]
-
-    def rate(self) -> NDArray[np.float64]:
-        """(S - B) / S; NaN where S is 0."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(self.kept > 0, (self.kept - self.expected) / self.kept, np.nan)
-
-
-def conserved_sites(observed: NDArray[np.integer], shuffled: NDArray[np.integer]) -> ConservedSites:
-    """Sites that are kept against those that chance keeps (Friedman et al. 2009).
+def conserved_sites(
+    observed: NDArray[np.integer], shuffled: NDArray[np.integer]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Sites that are kept, and those that chance keeps (Friedman et al. 2009).
 
     observed, shuffled   int (..., levels): sites of a seed class by level, of miRNAs and shuffles;
                          where shuffles have no site, none is expected
+
+    Returns float64 (..., levels), of each level and those above: S, sites that are kept so; B, as
+    many as chance keeps: all sites times the share of the shuffles' sites.
     """
     kept, of_shuffles = (reverse_cumsum(x).astype(np.float64) for x in (observed, shuffled))
     share = of_shuffles / np.maximum(of_shuffles[..., :1], 1.0)
-    return ConservedSites(kept, kept[..., :1] * share)
+    return kept, kept[..., :1] * share
+
+
+def conserved_share(
+    kept: NDArray[np.float64], expected: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """(S - B) / S; NaN where S is 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(kept > 0, (kept - expected) / kept, np.nan)
 
 
 def conservation_rates(sums: Mapping[str, NDArray[np.integer]]) -> NDArray[np.float64]:
     """(S - B) / S of each seed class and level, of all miRNAs: float64 (CLASSES, levels)."""
-    return conserved_sites(sums["kept_counts"], sums["null_kept_counts"].sum(axis=0)).rate()
+    shuffled = sums["null_kept_counts"].sum(axis=0)
+    return conserved_share(*conserved_sites(sums["kept_counts"], shuffled))

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from pairtile.arrays import CupyArray
 from pairtile.errors import ConfigError, DeviceError
+from pairtile.gpu import compiling as cuda
 from pairtile.gpu.device import Device
 from pairtile.methods.mirna_targets.kernels.duplex_energy import (
     MAX_LOOP,
@@ -56,8 +57,6 @@ class DuplexEnergy:
         self._types = pair_types()
         self._on_gpu: dict[str, CupyArray] = {}
         if device.backend == "cuda":
-            from pairtile.gpu import compiling as cuda
-
             self._kernel = cuda.load(KERNELS / "duplex_energy.cu", OFFSETS).get_function(
                 "fold_strings"
             )

@@ -25,8 +25,8 @@ from pairtile.methods.mirna_targets.config import ExtraColumnsConfig, MirnaTarge
 from pairtile.methods.mirna_targets.conservation import (
     CANONICAL,
     Conservation,
-    ConservedSites,
     conservation_rates,
+    conserved_share,
     conserved_sites,
 )
 from pairtile.methods.mirna_targets.expression import expression_table
@@ -175,15 +175,15 @@ def write_hits(
     state: SequenceArrays,
     folder: Path,
     config: MirnaTargetsConfig,
-    pairs: pd.DataFrame | None = None,
-    null_counts: Arrays | None = None,
+    pairs: pd.DataFrame,
+    null_counts: Arrays | None,
 ) -> TableSummary:
     """Write ``FILES`` into a folder, each whole or not at all.
 
     batches : gives the merged hits in order (``search.ROWS``), a part at a time: alignments are
-    held in memory for one part only, numbers for all. pairs : ``ranked_pairs`` of the estimator;
-    None: targets are in the order of the hits. null_counts : what the null counted
-    (``null.count_shapes``), for conservation beyond chance.
+    held in memory for one part only, numbers for all. pairs : ``ranked_pairs`` of the estimator,
+    whose order targets have. null_counts : what the null counted (``null.count_shapes``), for
+    conservation beyond chance.
 
     Raises InputError for an annotation that cannot be read, ConfigError for extras without the
     package ViennaRNA.
@@ -203,8 +203,8 @@ def write_hits(
             found = hits_table(rows, items, state, energies=config.estimator.energies)
             yield found.append_column(NUMBER, pa.array(number))
 
-    has_kept = "kept_counts" in (null_counts or {})
-    rates = conservation_rates(null_counts) if null_counts and has_kept else None
+    sums = null_counts or {}
+    rates = conservation_rates(sums) if "kept_counts" in sums else None
     accessibilities = Accessibilities(described(), state, folder) if extras.accessibility else None
     to_genome = (
         TranscriptToGenome([None] * len(items))
@@ -233,11 +233,7 @@ def write_hits(
                 compressed.result()
                 hits_of_item += np.bincount(codes(hits["transcript"]), minlength=len(items))
                 held = [*held, numbers] if hits_of_item.sum() <= PLACED_AT_ONCE else []
-            if parquet is not None:
-                parquet.close()
-        all_targets = pa.concat_tables(targets)
-        if pairs is not None:
-            all_targets = ranked_targets(all_targets, pairs, items)
+        all_targets = ranked_targets(pa.concat_tables(targets), pairs, items)
         all_targets = named_targets(all_targets, items)
         beside = stack.enter_context(ThreadPoolExecutor(2))
         of_pairs = beside.submit(write_arrow_tsv, all_targets, path["targets.tsv"])
@@ -382,17 +378,15 @@ def conservation_table(
     kept, shuffled = sums["kept_counts"], sums["null_kept_counts"]
     parts = []
     for name, some in {"canonical": CANONICAL, **rows}.items():
-        real = _summed(conserved_sites(kept[some], shuffled[:, some].sum(axis=0)))
-        each = _summed(conserved_sites(kept[None, some], shuffled[:, some])).expected
+        real, expected = _summed(kept[some], shuffled[:, some].sum(axis=0))
+        _, each = _summed(kept[None, some], shuffled[:, some])
         low, high = np.quantile(each, [0.025, 0.975], axis=0)
-        p = (1.0 + (each >= real.kept).sum(axis=0)) / (1.0 + len(each))
-        more = real._replace(expected=high).rate(), real._replace(expected=low).rate(), p
-        parts.append(_rows(ALL_MIRNAS, name, conservation, real, *more))
-    of_mirnas = _summed(
-        conserved_sites(sums["mirna_kept"][:, CANONICAL], sums["null_mirna_kept"][:, CANONICAL])
-    )
-    for mirna, *of in zip(map(str, mirnas), of_mirnas.kept, of_mirnas.expected, strict=True):
-        parts.append(_rows(mirna, "canonical", conservation, ConservedSites(*of)))
+        p = (1.0 + (each >= real).sum(axis=0)) / (1.0 + len(each))
+        more = conserved_share(real, high), conserved_share(real, low), p
+        parts.append(_rows(ALL_MIRNAS, name, conservation, real, expected, *more))
+    of_mirnas = _summed(sums["mirna_kept"][:, CANONICAL], sums["null_mirna_kept"][:, CANONICAL])
+    for mirna, *of in zip(map(str, mirnas), *of_mirnas, strict=True):
+        parts.append(_rows(mirna, "canonical", conservation, *of))
     table = pd.concat(parts, ignore_index=True)
     numbers = table.select_dtypes("number").columns
     table[numbers] = table[numbers].apply(lambda column: rounded(column.to_numpy(np.float64)))
@@ -403,7 +397,8 @@ def _rows(
     mirna: str,
     seed_class: str,
     conservation: Conservation,
-    of: ConservedSites,
+    kept: NDArray[np.float64],
+    expected: NDArray[np.float64],
     low: ArrayLike = np.nan,
     high: ArrayLike = np.nan,
     p: ArrayLike = np.nan,
@@ -414,10 +409,10 @@ def _rows(
             "mirna": mirna,
             "seed_class": seed_class,
             conservation.measure: conservation.least(),
-            "sites": of.kept[0],
-            "kept": of.kept,
-            "expected": of.expected,
-            "conservation_rate": of.rate(),
+            "sites": kept[0],
+            "kept": kept,
+            "expected": expected,
+            "conservation_rate": conserved_share(kept, expected),
             "rate_low": low,
             "rate_high": high,
             "p_value": p,
@@ -425,6 +420,9 @@ def _rows(
     )[1:]
 
 
-def _summed(of: ConservedSites) -> ConservedSites:
-    """Of several seed classes together."""
-    return ConservedSites(of.kept.sum(axis=-2), of.expected.sum(axis=-2))
+def _summed(
+    observed: NDArray[np.integer], shuffled: NDArray[np.integer]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """``conserved_sites`` of several seed classes together."""
+    kept, expected = conserved_sites(observed, shuffled)
+    return kept.sum(axis=-2), expected.sum(axis=-2)

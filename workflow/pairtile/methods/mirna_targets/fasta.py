@@ -74,8 +74,7 @@ class Fasta:
     not UTF-8 are surrogates (PEP 383), so that ``encode("utf-8", "surrogateescape")`` gives them
     back. names : the same, or the part of it that names the transcript (``records``).
     headers : the header line after the first word and the one white space that ends it.
-    text : uint8 (total,), all letters as in the file (case kept), without white space.
-    offsets : int64 (n + 1,); record k is ``text[offsets[k]:offsets[k + 1]]``.
+    letters : those of each record as in the file (case kept), without white space.
     records : int32 (n,), the number of each record in the file, from 1, bad ones counted.
     bad : the records left out, in file order. n_passed : records that are not asked for, or are
     there twice. genes, symbols : of each record, where headers say them; else empty lists.
@@ -88,8 +87,7 @@ class Fasta:
     names: list[str]
     first_words: list[str]
     headers: list[str]
-    text: np.ndarray
-    offsets: np.ndarray
+    letters: SequenceBatch
     records: np.ndarray
     bad: list[BadRecord] = field(default_factory=list)
     n_passed: int = 0
@@ -108,8 +106,10 @@ class Fasta:
             names=names,
             first_words=names,
             headers=[""] * len(names),
-            text=np.frombuffer(b"".join(texts), dtype=np.uint8),
-            offsets=np.cumsum([0, *map(len, texts)], dtype=np.int64),
+            letters=SequenceBatch(
+                np.frombuffer(b"".join(texts), dtype=np.uint8),
+                np.cumsum([0, *map(len, texts)], dtype=np.int64),
+            ),
             records=np.arange(1, len(names) + 1, dtype=np.int32),
         )
 
@@ -134,26 +134,15 @@ class Fasta:
         """Some of the records (counted from 0), ascending."""
         if len(rows) == len(self):
             return self
-        letters = SequenceBatch(self.text, self.offsets).block(np.asarray(rows, dtype=np.int64))
         return replace(
             self,
             names=[self.names[k] for k in rows],
             first_words=[self.first_words[k] for k in rows],
             headers=[self.headers[k] for k in rows],
-            text=letters.text,
-            offsets=letters.offsets,
+            letters=self.letters.block(np.asarray(rows, dtype=np.int64)),
             records=self.records[list(rows)],
             n_passed=self.n_passed + len(self) - len(rows),
         )
-
-    @property
-    def lengths(self) -> np.ndarray:
-        """Letters of each record, int64 (n,)."""
-        return np.diff(self.offsets)
-
-    def sequence(self, k: int) -> str:
-        """The letters of record ``k`` (counted from 0)."""
-        return self.text[self.offsets[k] : self.offsets[k + 1]].tobytes().decode("ascii")
 
 
 @unless_in_memory

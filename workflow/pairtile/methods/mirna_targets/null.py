@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 from contextlib import AbstractContextManager, nullcontext
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -54,6 +54,7 @@ from pairtile.methods.mirna_targets.kernels.shuffled_mirnas import (
     shuffle_mirnas,
 )
 from pairtile.methods.mirna_targets.kernels.site_context import WORD, count_words
+from pairtile.methods.mirna_targets.null_cuda import SiteCounter
 from pairtile.methods.mirna_targets.records import PreparedPart
 from pairtile.methods.mirna_targets.scoring import (
     OTHER,
@@ -67,9 +68,6 @@ from pairtile.methods.mirna_targets.search import Sites, TargetSearch
 from pairtile.methods.mirna_targets.seed_sites import SeedSites
 from pairtile.runtime.threads import in_threads
 from pairtile.statistics.dependence import evenly_spaced
-
-if TYPE_CHECKING:
-    from pairtile.methods.mirna_targets.null_cuda import SiteCounter
 
 message = messages_of(__package__)
 
@@ -307,8 +305,6 @@ class NullCounts:
         self.shuffled = searched("null", shuffles, "null_")
         self.counter: SiteCounter | None = None
         if device.backend == "cuda" and self.shuffled.search.alignments_decide:
-            from pairtile.methods.mirna_targets.null_cuda import SiteCounter
-
             tables = (*self.shuffled.words, *self.background, self.rates)
             self.counter = SiteCounter(self.shuffled.search, shuffles, tables, self.shapes)
         # Then ``of_shuffles`` leaves the CPU, and numba's threads, to others.

@@ -31,7 +31,7 @@ from pairtile.methods.mirna_targets.records import (
     without_duplicates,
     without_versions,
 )
-from pairtile.methods.mirna_targets.scoring import SequenceBatch, state_sequences
+from pairtile.methods.mirna_targets.scoring import state_sequences
 from pairtile.methods.mirna_targets.seed_sites import site_abundance
 from pairtile.preprocess.items import printable, unique_names
 from pairtile.runtime.record import doing, say_done
@@ -69,14 +69,14 @@ def prepare_sequences(config: MirnaTargetsConfig) -> PreparedInput[SequenceArray
     files = [mirnas, transcripts, *([] if orthologs is None else [orthologs])]
     if config.on_bad_record == "error":
         refuse_bad_records(files)
-    trim, lengths = config.estimator.trim, transcripts.lengths
+    trim, lengths = config.estimator.trim, transcripts.letters.lengths
     order = np.argsort(lengths if trim is None else np.minimum(lengths, trim), kind="stable")
-    laid = SequenceBatch(transcripts.text, transcripts.offsets).block(order, trim)
-    longest, of_mirnas = (int(each.lengths.max(initial=0)) for each in (laid, mirnas))
+    laid = transcripts.letters.block(order, trim)
+    longest, of_mirnas = (int(each.lengths.max(initial=0)) for each in (laid, mirnas.letters))
     say_done(message("sequences_sorted", n=len(order), longest=longest, longest_mirna=of_mirnas))
     state: SequenceArrays = {
-        "mirna_text": mirnas.text,
-        "mirna_offsets": mirnas.offsets,
+        "mirna_text": mirnas.letters.text,
+        "mirna_offsets": mirnas.letters.offsets,
         "mirna_lines": _lines(mirnas),
         "transcript_lines": _lines(transcripts),
         "transcript_text": laid.text,
@@ -88,7 +88,7 @@ def prepare_sequences(config: MirnaTargetsConfig) -> PreparedInput[SequenceArray
         "mirnas_kept": len(mirnas),
         "transcripts_read": len(transcripts) + len(transcripts.bad) + transcripts.n_passed,
         "transcripts_kept": len(transcripts),
-        "mirna_letters": int(mirnas.text.size),
+        "mirna_letters": int(mirnas.letters.text.size),
         "transcript_letters": int(laid.text.size),
         "longest_transcript": longest,
         "pairs": len(mirnas) * len(transcripts),
@@ -240,10 +240,11 @@ def messages_on(file: Fasta) -> list[Message]:
         )
     if not len(file):
         messages.append(message("no_sequences", path=file.path, key=file.key))
-    long = int((file.lengths > MAX_MIRNA_LENGTH).sum()) if file.key == "mirnas" else 0
+    lengths = file.letters.lengths
+    long = int((lengths > MAX_MIRNA_LENGTH).sum()) if file.key == "mirnas" else 0
     if long:
         numbers = {"path": file.path, "n": long, "of": len(file), "limit": MAX_MIRNA_LENGTH}
-        messages.append(message("long_mirnas", **numbers, longest=int(file.lengths.max())))
+        messages.append(message("long_mirnas", **numbers, longest=int(lengths.max())))
     return messages
 
 
@@ -302,7 +303,9 @@ def items_table(mirnas: Fasta, transcripts: Fasta) -> tuple[pd.DataFrame, list[t
     kept = [
         (True, "", kind, length, printable(header.strip()), record)
         for kind, fasta in files
-        for length, header, record in zip(fasta.lengths, fasta.headers, fasta.records, strict=True)
+        for length, header, record in zip(
+            fasta.letters.lengths, fasta.headers, fasta.records, strict=True
+        )
     ]
     left_out = [
         (False, f"line {bad.line}: {bad.found}", kind, 0, "", bad.record)

@@ -113,7 +113,7 @@ def without_duplicates(fasta: Fasta) -> tuple[Fasta, list[Message]]:
     twice = {name for name, n in Counter(fasta.first_words).items() if n > 1}
     first: dict[tuple[str, str], int] = {}
     for k, name in enumerate(fasta.first_words):
-        letters = fasta.sequence(k).upper().replace("U", "T") if name in twice else ""
+        letters = fasta.letters.sequence(k).upper().replace("U", "T") if name in twice else ""
         first.setdefault((name, letters), k)
     n = len(fasta) - len(first)
     if not n:

@@ -88,6 +88,10 @@ class SequenceBatch:
         """Letters of each sequence, int64 (count,)."""
         return np.diff(self.offsets)
 
+    def sequence(self, k: int) -> str:
+        """The letters of sequence ``k``, from 0 on."""
+        return self.text[self.offsets[k] : self.offsets[k + 1]].tobytes().decode("ascii")
+
     def block(self, rows: NDArray[np.integer], trim: int | None = None) -> SequenceBatch:
         """The sequences of some rows, in that order, each cut after ``trim`` letters."""
         lengths = self.lengths[rows]
@@ -174,8 +178,8 @@ class AlignmentScoring:
         outside_best, seed_best = (max(int(scores.max()), 0) for scores in self.pair)
         return (rows - seed) * outside_best + seed * seed_best
 
-    def span_limit(self, length: int) -> int | None:
-        """Most columns that an alignment scoring ``threshold`` or more can span; None: any number.
+    def span_limit(self, length: int) -> int:
+        """Most columns that an alignment scoring ``threshold`` or more can span.
 
         All columns but those of unpaired reference bases pair with a row of their own. What the
         unpaired ones cost comes off ``highest_score``, also where two alignments tie.
@@ -186,14 +190,13 @@ class AlignmentScoring:
         if slack < cheapest_open:
             return length
         if cheapest == 0:
-            return None
+            return UNLIMITED
         return length + 1 + (slack - cheapest_open) // cheapest
 
     def span_limits(self, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-        """``span_limit`` of many lengths; ``UNLIMITED`` for None."""
+        """``span_limit`` of many lengths."""
         different, number = np.unique(lengths, return_inverse=True)
-        limits = [self.span_limit(int(n)) for n in different]
-        return np.array([UNLIMITED if s is None else s for s in limits], dtype=np.int64)[number]
+        return np.array([self.span_limit(int(n)) for n in different], dtype=np.int64)[number]
 
 
 class Candidates(NamedTuple):

@@ -19,7 +19,12 @@ import numpy as np
 from pairtile.arrays import BoolArray, CupyArray, CupyKernel, Int32Array, Int64Array, UInt8Array
 from pairtile.gpu import compiling as cuda
 from pairtile.gpu.device import Device
-from pairtile.methods.mirna_targets.scoring import SEED_ROWS, AlignmentScoring, SequenceBatch
+from pairtile.methods.mirna_targets.scoring import (
+    SEED_ROWS,
+    UNLIMITED,
+    AlignmentScoring,
+    SequenceBatch,
+)
 
 SCORE_PASS = Path(__file__).parent / "kernels/miranda_alignment.cu"
 TRACE_THREADS = 128
@@ -231,12 +236,11 @@ class BlockSearch:
         xp = self.xp
         rows = self.plain[np.argsort(self.lengths[self.plain], kind="stable")]
         longest = int(self.lengths[rows[-1]])
-        limits = [self.scoring.span_limit(int(n)) for n in np.unique(self.lengths[rows])]
-        spans = [limit for limit in limits if limit is not None]
+        span = int(self.scoring.span_limits(self.lengths[rows]).max())
         n_threads = self.device.free_bytes() // FREE_SHARE // (16 * longest)
         n_threads = max(PLAIN_THREADS, min(n_threads, self._multiprocessors() * 2048))
-        if len(spans) == len(limits):
-            text = _ReferenceText(xp, self.references, longest + max(spans), max(spans))
+        if span < UNLIMITED:
+            text = _ReferenceText(xp, self.references, longest + span, span)
             end = text.lead + text.columns
             length = max(4 * text.lead, -(-text.columns * len(rows) // n_threads))
             first = np.arange(text.lead, end, length)
@@ -263,7 +267,7 @@ class BlockSearch:
                 arguments = (
                     *inputs,
                     np.int32(len(begins)),
-                    np.int32(len(spans) < len(limits)),
+                    np.int32(span == UNLIMITED),
                     np.int64(task),
                     np.int64(min(at_once, n_tasks - task)),
                     *self._settings(-(2**31)),
@@ -425,7 +429,7 @@ def groups(
         if highest < scoring.threshold:
             continue
         span = scoring.span_limit(n)
-        if span is None or highest > MAX_SCORE or n - 3 > ROW_COUNTS[-1]:
+        if span == UNLIMITED or highest > MAX_SCORE or n - 3 > ROW_COUNTS[-1]:
             plain.append(rows_of_length)
             continue
         rows = next(count for count in ROW_COUNTS if count >= n - 3)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pairtile.declare.columns import arrow_schema
 from pairtile.gpu.device import Device
-from pairtile.methods.mirna_targets import search_cpu
+from pairtile.methods.mirna_targets import search_cpu, search_cuda
 from pairtile.methods.mirna_targets.config import AlignmentConfig
 from pairtile.methods.mirna_targets.kernels.hit_sites import seed_classes
 from pairtile.methods.mirna_targets.kernels.traceback import (
@@ -128,9 +128,7 @@ class TargetSearch:
         if self.device.backend == "cpu":
             parts = trace(search_cpu.candidates(*block), mirnas, transcripts, self.scoring)
         else:
-            from pairtile.methods.mirna_targets.search_cuda import alignments
-
-            parts = iter([alignments(*block, device=self.device)])
+            parts = iter([search_cuda.alignments(*block, device=self.device)])
         return TracedBlock(mirna_begin, rows, mirnas, transcripts, parts)
 
     @property

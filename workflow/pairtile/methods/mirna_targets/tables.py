@@ -77,7 +77,7 @@ def hits_table(
     i, j, query_end = given["i"], given["j"], given["query_end"] - 1
     n_mirnas = int(((items["kind"] == MIRNA) & items["kept"]).sum())
     lengths = items["length"].to_numpy(np.int32)
-    sites, _ = _sites(rows, query_end, i, j - n_mirnas, state)
+    sites, _ = _sites(rows, query_end, i, rows_by_length(state)[j - n_mirnas], state)
     begin, end = sites.site_begin, sites.site_end
     middle = (begin.astype(np.float64) + end - 1) / 2
     names = pa.array(items["name"], pa.string())
@@ -352,15 +352,15 @@ def state_rows(
 def _sites(
     rows: pa.Table,
     query_end: NDArray[np.int32],
-    mirnas: NDArray[np.int32],
-    transcripts: NDArray[np.int32],
+    i: NDArray[np.integer],
+    j: NDArray[np.integer],
     state: SequenceArrays,
 ) -> tuple[HitSites, HitSpans]:
-    """Sites of hits of miRNAs on transcripts, by their numbers among the kept."""
+    """Sites of hits of miRNAs on transcripts (rows of the state)."""
     sites = HitSites.empty(len(rows))
     spans = HitSpans(
-        mirna=mirnas,
-        transcript=rows_by_length(state)[transcripts],
+        mirna=i.astype(np.int32),
+        transcript=j.astype(np.int32),
         query_begin=rows["query_begin"].to_numpy(),
         query_end=query_end,
         reference_begin=rows["reference_begin"].to_numpy(),
@@ -382,8 +382,7 @@ def _letters(strings: pa.Array) -> Texts:
 
 def large_text(rows: pa.Table, name: str) -> pa.Array:
     """A column of text as one array whose offsets are int64."""
-    parts = [chunk.cast(pa.large_string()) for chunk in rows[name].chunks]
-    return pa.concat_arrays(parts) if parts else pa.array([], pa.large_string())
+    return rows[name].cast(pa.large_string()).combine_chunks()
 
 
 def _per_pair(combine: np.ufunc, values: NDArray[N], first: NDArray[np.integer]) -> NDArray[N]:
@@ -407,9 +406,8 @@ def context_of(hits: pa.Table, state: SequenceArrays) -> dict[str, pa.Array]:
     """What is around the seed matches of the hits of a table (``hits_table``): ``context_columns``,
     and ``target_site_abundance`` of the miRNA before the score; missing but for 6mers and better.
     """
-    mirnas = codes(hits["mirna"]).astype(np.int32)
-    transcripts = (codes(hits["transcript"]) - len(state["mirna_offsets"]) + 1).astype(np.int32)
-    sites, spans = _sites(hits, hits["query_end"].to_numpy(), mirnas, transcripts, state)
+    i, j = state_rows(hits, state)
+    sites, spans = _sites(hits, hits["query_end"].to_numpy(), i, j, state)
     columns: dict[str, pa.Array] = {}
     of_mirnas, of_transcripts = state_sequences(state)
     for name, values in context_columns(
@@ -417,7 +415,7 @@ def context_of(hits: pa.Table, state: SequenceArrays) -> dict[str, pa.Array]:
     ).items():
         column = _missing(values.round(4))
         if name == "context_score":
-            abundance = np.asarray(state["site_abundance"])[mirnas]
+            abundance = np.asarray(state["site_abundance"])[i]
             columns["target_site_abundance"] = pa.array(abundance, mask=np.isnan(values))
         whole = name in ("end_distance", "offset_6mers")
         columns[name] = column.cast(pa.int32()) if whole else column

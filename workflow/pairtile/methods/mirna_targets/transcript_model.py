@@ -131,13 +131,11 @@ class TranscriptToGenome:
             else:
                 whole = annotation.models.get(found)
                 utrs = annotation.three_prime_utrs(found)
-                if whole is not None and whole.length == int(length):
-                    model = whole
-                else:
-                    model = next((utr for utr in utrs if utr.length == int(length)), None)
-                    n_utrs += model is not None
+                places = utrs if whole is None else [whole, *utrs]
+                model = next((place for place in places if place.length == int(length)), None)
+                n_utrs += model is not None and model is not whole
                 if model is None:
-                    other_lengths.append((name, int(length), (whole or utrs[0]).length))
+                    other_lengths.append((name, int(length), places[0].length))
             models.append(model)
         return cls(models, n_utrs, n_missing, n_ambiguous, other_lengths)
 

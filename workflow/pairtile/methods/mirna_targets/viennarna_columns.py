@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import multiprocessing
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import TypeVar
@@ -23,7 +23,7 @@ from pairtile.methods.mirna_targets.energy import (
     site_accessibilities,
     viennarna_duplex_energy,
 )
-from pairtile.methods.mirna_targets.scoring import SequenceBatch
+from pairtile.methods.mirna_targets.scoring import state_sequences
 from pairtile.methods.mirna_targets.tables import state_rows
 from pairtile.runtime.end_together import end_with_parent
 from pairtile.runtime.files import atomic_path, read_table
@@ -44,9 +44,10 @@ def duplex_energies(hits: pa.Table, state: SequenceArrays) -> pa.Array:
     package("extras.duplex_energy")
     mirna, transcript = state_rows(hits, state)
     spans = [hits[name].to_pylist() for name in ("reference_begin", "reference_end")]
-    mirnas = [_letters(state, "mirna", row) for row in mirna.tolist()]
+    of_mirnas, of_transcripts = state_sequences(state)
+    mirnas = [of_mirnas.sequence(row) for row in mirna.tolist()]
     sites = [
-        _letters(state, "transcript", row)[begin - 1 : end]
+        of_transcripts.sequence(row)[begin - 1 : end]
         for row, begin, end in zip(transcript.tolist(), *spans, strict=True)
     ]
     found = _in_processes(viennarna_duplex_energy, mirnas, sites)
@@ -73,8 +74,9 @@ class Accessibilities:
         """
         key = f"{package('extras.accessibility').__version__} {WINDOW} {SPAN}".encode()
         self._state = state
-        rows = range(len(state["transcript_offsets"]) - 1)
-        texts = (_letters(state, "transcript", row).upper().replace("T", "U") for row in rows)
+        _, transcripts = state_sequences(state)
+        rows = range(len(transcripts))
+        texts = (transcripts.sequence(row).upper().replace("T", "U") for row in rows)
         digests = [hashlib.blake2b(t.encode(), digest_size=8, key=key).digest() for t in texts]
         self._content = np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
         parts = [self._sites(table).drop_duplicates() for table in tables]
@@ -86,7 +88,7 @@ class Accessibilities:
             wanted = sites.iloc[new]
             places = list(wanted.groupby("content", sort=False).indices.values())
             firsts = [wanted["row"].iloc[rows[0]] for rows in places]
-            letters = [_letters(state, "transcript", row) for row in firsts]
+            letters = [transcripts.sequence(row) for row in firsts]
             spans = (
                 [wanted[name].to_numpy()[rows] for rows in places] for name in ("begin", "end")
             )
@@ -141,9 +143,3 @@ def _read(path: Path) -> pd.DataFrame:
     except StoreError:
         return none
     return found if dict(found.dtypes) == dict(none.dtypes) else none
-
-
-def _letters(state: Mapping[str, object], kind: str, row: int) -> str:
-    sequences = SequenceBatch.of_state(state, kind)
-    begin, end = sequences.offsets[row : row + 2]
-    return str(sequences.text[begin:end].tobytes(), "ascii")

@@ -182,13 +182,14 @@ def _by(columns: list[str], mine: pd.DataFrame, theirs: pd.DataFrame) -> pd.Seri
 
 def write_difference(
     opened: Estimator[TrajectoryCorrelationConfig, MotionArrays],
+    name: str,
     pairs: StreamedPairs,
     items: pd.DataFrame,
     n_edges: int,
     folder: Path,
     written: TableSummary,
 ) -> None:
-    """Values of this analysis minus those of ``compare``, of all pairs that both have.
+    """Values of this analysis minus those of another, ``name``, of all pairs that both have.
 
     ``n_edges``: of the network of this analysis.
 
@@ -204,8 +205,6 @@ def write_difference(
     InputError
         If the two share fewer than two variables.
     """
-    name = opened.config.compare
-    assert name is not None
     other = folder.parent / name
     their_pairs = verified(other / "pairs.parquet")
     their_columns = pq.read_schema(their_pairs).names

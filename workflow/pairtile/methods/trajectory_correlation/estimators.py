@@ -17,6 +17,7 @@ from scipy.special import digamma
 
 from pairtile.arrays import BoolArray
 from pairtile.engine.large_table import releasing
+from pairtile.gpu import compiling as cuda
 from pairtile.gpu.device import Device, DeviceArray
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
 from pairtile.methods.trajectory_correlation.kernels.cyclic_bspline import (
@@ -159,8 +160,6 @@ class GaussianPairs(PairBlocks):
     def _open(self) -> None:
         self._bias = finite_sample_bias(self.d, self.frames)
         if self.device.backend == "cuda":
-            from pairtile.gpu import compiling as cuda
-
             module = cuda.load(KERNELS / "gaussian.cu", {"DIM": self.d})
             self._kernel = module.get_function("gaussian_mutual_information")
 

@@ -9,6 +9,7 @@ from pairtile.arrays import BoolArray, Float64Array
 from pairtile.cpu.njit import read_only
 from pairtile.cpu.vectors import LANES
 from pairtile.errors import DeviceError
+from pairtile.gpu import compiling as cuda
 from pairtile.gpu.device import DeviceArray
 from pairtile.methods.trajectory_correlation.kernels import ksg, ksg_scalars, ksg_transfer
 from pairtile.methods.trajectory_correlation.pair_blocks import (
@@ -41,8 +42,6 @@ class KsgPairs(PairBlocks):
         self._batch_bytes = {"cpu": 64 << 20, "cuda": 1 << 30}[self.device.backend]
         self._psi = self._psi_of_counts()
         if self.device.backend == "cuda":
-            from pairtile.gpu import compiling as cuda
-
             compiled_for = {
                 "DIM": self.d,
                 "MAX_NORM": int(self.settings.norm == "max"),
@@ -172,8 +171,6 @@ class KsgScalarPairs(KsgPairs):
     def _open(self) -> None:
         self._psi = self._psi_of_counts()
         if self.device.backend == "cuda":
-            from pairtile.gpu import compiling as cuda
-
             s = self.settings
             compiled_for = {"K": s.neighbours, "VARIANT": s.variant, "THREADS": THREADS}
             module = cuda.load(KERNELS / "ksg_scalars.cu", compiled_for)

@@ -248,7 +248,7 @@ class ResidueNetwork:
         Shape (n_nodes,), 0 to 1 (Freeman 1977; paths of ``lengths``). Of several shortest paths
         each counts its part. Pairs that no path joins count as not run through.
         """
-        if self.n_nodes < 3 or not self.correlation.size:
+        if self.n_nodes < 3:
             return np.zeros(self.n_nodes)
         counts = np.array(self.graph.betweenness(directed=False, weights="length"))
         return counts / ((self.n_nodes - 1) * (self.n_nodes - 2) / 2)
@@ -256,8 +256,6 @@ class ResidueNetwork:
     def closeness(self) -> NDArray[np.float64]:
         """Inverse mean length of the shortest paths to the nodes that each is joined to, shape
         (n_nodes,) (Freeman 1978; paths of ``lengths``); NaN for nodes without edges."""
-        if not self.correlation.size:
-            return np.full(self.n_nodes, np.nan)
         return np.array(self.graph.closeness(weights="length"), dtype=np.float64)
 
     def eigenvector(self) -> NDArray[np.float64]:
@@ -299,10 +297,8 @@ class ResidueNetwork:
         array
             Shape (n_nodes,). No community reaches over two unconnected parts.
         """
-        found = np.arange(self.n_nodes)
         if method == "leiden":
-            if self.correlation.size:
-                found = leiden(self.n_nodes, self.ends, self.correlation, seed=seed, runs=10)
+            found = leiden(self.n_nodes, self.ends, self.correlation, seed=seed, runs=10)
         elif method == "girvan_newman":
             found = self._girvan_newman()
         else:
@@ -314,8 +310,6 @@ class ResidueNetwork:
 
     def modularity(self, communities: ArrayLike) -> float:
         """Modularity weighted by correlation (Newman 2004); NaN without edges."""
-        if not self.correlation.size:
-            return float("nan")
         # Nodes without edges add nothing, whatever their community.
         members = np.asarray(communities, dtype=np.int64).tolist()
         return float(self.graph.modularity(members, weights="correlation", directed=False))

@@ -216,7 +216,7 @@ HEAVY_ATOM_CUTOFF, SINGLE_ATOM_CUTOFF = 4.5, 8.0
 
 def trajectory_contacts(
     config: TrajectoryCorrelationConfig, items: pd.DataFrame, most_frames: int = ALL_FRAMES
-) -> ContactArrays:
+) -> tuple[ContactArrays, dict[str, int]]:
     """Which variables belong to residues that touch, from the frames that the series are made of.
 
     The trajectories are read once, a frame at a time. Memory grows with the pairs that touch in
@@ -234,8 +234,8 @@ def trajectory_contacts(
 
     Returns
     -------
-    dict
-        As ``variable_contacts``.
+    dict, dict
+        As ``variable_contacts``; and ``contacts``, how many there are in enough of the frames.
 
     Raises
     ------
@@ -261,7 +261,9 @@ def trajectory_contacts(
             counts[k] = counts[k] + touching_residues(positions, step.dimensions, owner, n, cutoff)
             progress.advance(1)
     least = rule.fraction if config.pairs == "in_contact" else 0.0
-    return variable_contacts(counts, frames, items.loc[items["kept"], "residue"].to_numpy(), least)
+    kept = items.loc[items["kept"], "residue"].to_numpy()
+    found = variable_contacts(counts, frames, kept, least)
+    return found, {"contacts": pairs_in_contact(found, rule.fraction)[0].size}
 
 
 def add_contacts(
@@ -276,17 +278,17 @@ def add_contacts(
     there are none.
     """
     assert config.contact_rule
-    found = trajectory_contacts(config, prepared.items, CHECK_FRAMES if sample else ALL_FRAMES)
+    most_frames = CHECK_FRAMES if sample else ALL_FRAMES
+    found, counts = trajectory_contacts(config, prepared.items, most_frames)
     if sample:
         prepared.messages.append(message("contacts_of_sample", n=CHECK_FRAMES))
     prepared.state.update(found)
-    fraction = config.contact_rule.fraction
-    prepared.counts["contacts"] = pairs_in_contact(found, fraction)[0].size
-    if not prepared.counts["contacts"]:
+    prepared.counts.update(counts)
+    if not counts["contacts"]:
         raise InputError.at(
             str(config.topology),
             "pairs: in_contact",
-            f"no pair in contact in {fraction:.0%} of the frames",
+            f"no pair in contact in {config.contact_rule.fraction:.0%} of the frames",
             "some, or a larger contacts.cutoff, a smaller contacts.fraction, pairs: all",
         )
     prepared.state["only_contacts"] = np.array(True)

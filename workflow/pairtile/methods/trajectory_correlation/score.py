@@ -54,7 +54,6 @@ from pairtile.methods.trajectory_correlation.pair_scores import HALVES, HISTOGRA
 from pairtile.methods.trajectory_correlation.residues import (
     add_contacts,
     in_contact,
-    pairs_in_contact,
     trajectory_contacts,
 )
 from pairtile.methods.trajectory_correlation.state import (
@@ -133,10 +132,7 @@ class TrajectoryCorrelation(
     def network_data(
         cls, config: TrajectoryCorrelationConfig, items: pd.DataFrame
     ) -> tuple[ContactArrays, dict[str, int]]:
-        arrays = trajectory_contacts(config, items)
-        assert config.contact_rule
-        touching, _ = pairs_in_contact(arrays, config.contact_rule.fraction)
-        return arrays, {"contacts": touching.size}
+        return trajectory_contacts(config, items)
 
     @classmethod
     def space(cls, state: MotionArrays) -> PairSpace:

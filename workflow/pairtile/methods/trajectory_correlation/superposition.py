@@ -52,10 +52,7 @@ def centred(positions: Float64Array) -> Float64Array:
 
 def spans_a_plane(reference: Float64Array) -> bool:
     """Whether centred positions (atoms, 3) fix a rotation: they do unless they lie on a line."""
-    if len(reference) < 3:
-        return False
-    widths = np.linalg.svd(reference, compute_uv=False)
-    return bool(widths[1] > 1e-6 * widths[0])
+    return int(np.linalg.matrix_rank(reference, rtol=1e-6)) > 1
 
 
 # --- the least moving atoms -----------------------------------------------------------------------

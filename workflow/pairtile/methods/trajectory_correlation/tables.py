@@ -161,7 +161,9 @@ def write_trajectory_tables(
         first = next(iter(communities.values()), np.zeros(network.n_nodes, dtype=np.int32))
         _write_structure(opened, edges, items, first, table, first_paths, folder)
     if config.compare is not None:
-        write_difference(opened, pairs, items, whole.correlation.size, folder, written)
+        write_difference(
+            opened, config.compare, pairs, items, whole.correlation.size, folder, written
+        )
     return written
 
 

@@ -185,7 +185,7 @@ class SeriesWriter:
         self, prepared: PreparedInput[MotionArrays], names: list[str], still: dict[str, BoolArray]
     ) -> None:
         lengths, n_values = np.diff(self.offsets), int(self.offsets[-1]) * len(names)
-        found = []
+        found = prepared.messages
         if len(lengths) > 1:
             found.append(
                 message(
@@ -213,7 +213,6 @@ class SeriesWriter:
                 )
         dropped = prepared.items.loc[~prepared.items["kept"], "reason"].value_counts()
         found += [message("residues_left_out", n=n, reason=why) for why, n in dropped.items()]
-        prepared.messages.extend(found)
 
 
 def prepare_tables(
