@@ -1,6 +1,6 @@
 # make demo       set up, run the demo, name the page to open
 # make test       set up, lint, types, the tests of every change
-# make test-complete  what they leave out: long tests, all architectures of CUDA
+# make test-complete  what they leave out: long tests
 # make test-oldest  the tests with the oldest dependencies that pyproject.toml allows
 # make wheel      build the packages into dist/, install each into a new environment, run the demo
 # make test-install  the ways in of docs/install.md, in clean environments; linters of registries
@@ -16,7 +16,8 @@
 # make test-faults  kills, full disks, lack of memory, by the hundred (an hour; full disks need root)
 # make test-fuzz  tens of thousands of damaged input files and configurations
 # make mutations  put plausible faults into the code, one by one: do the tests notice? (an hour)
-# make nightly    test-fuzz, all examples of property tests, claims of error control from fewer draws
+# make nightly    test-fuzz, tests that look at nearly what others do, all examples of property tests,
+#                 all architectures of CUDA, claims of error control from fewer draws
 # make bench      benchmarks into benchmarks/results/
 # make validity   simulate every claim of error control; docs/validity.md
 # make quality    AUPR on public data sets, which it fetches; known networks
@@ -185,6 +186,7 @@ mutations: $(VENV)/.stamp-test
 	$(BIN)/python -m benchmarks.mutations
 
 nightly: test-fuzz
+	$(BIN)/python -m pytest $(SHARED_OUT) -m nightly tests
 	HYPOTHESIS_PROFILE=complete $(BIN)/python -m pytest $(SHARED_OUT) -m property tests
 	PYTHONPATH=workflow $(BIN)/python -m benchmarks.validity --quick
 

@@ -25,7 +25,7 @@ settings.load_profile("pairtile")
 ALL_EXAMPLES = "HYPOTHESIS_PROFILE" in os.environ
 """Whether property tests try all the examples that they ask for (``make nightly``)."""
 
-LEFT_OUT = ("faults", "install", "complete")
+LEFT_OUT = ("faults", "install", "nightly", "complete")
 """Marks of tests that run only when -m asks for the first of these that they have."""
 
 LONG_FOLDERS = ("tests/methods", "tests/workflow")

@@ -1,6 +1,6 @@
 """Every CUDA kernel compiles for every architecture, on a machine without a GPU.
 
-``make test`` takes one architecture, ``make test-complete`` the others: with all settings where the
+``make test`` takes one architecture, ``make nightly`` the others: with all settings where the
 source asks for the architecture, else with the first of each kernel.
 """
 
@@ -145,7 +145,7 @@ SLOW = ("gaussian", {"DIM": 16})
 CASES = [
     pytest.param(
         *(name, defines, architecture),
-        marks=[] if architecture == ORDINARY and (name, defines) != SLOW else pytest.mark.complete,
+        marks=[] if architecture == ORDINARY and (name, defines) != SLOW else pytest.mark.nightly,
     )
     for architecture in ARCHITECTURES
     for name, variants in VARIANTS.items()

@@ -205,7 +205,14 @@ def test_a_form_makes_a_configuration_that_is_accepted(
 @pytest.mark.parametrize(
     ("method", "number"),
     # Of the two that end well the second has more settings: with the other ways to install.
-    [pytest.param(*test, marks=pytest.mark.install if test[1] == 1 else ()) for test in TESTS],
+    [
+        pytest.param(
+            *test,
+            marks=[pytest.mark.install] * (test[1] == 1)
+            + [pytest.mark.nightly] * (test[0] != "mutual_information"),
+        )
+        for test in TESTS
+    ],
 )
 def test_a_test_of_a_tool_passes(method: str, number: int, tmp_path: Path) -> None:
     """As Galaxy runs it: the command in an empty folder, by a shell that ends at an error."""

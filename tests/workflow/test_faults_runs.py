@@ -67,7 +67,7 @@ def long_run(tmp_path: Path) -> Iterator[tuple[Path, subprocess.Popen[str]]]:
 @pytest.mark.parametrize(
     "number",
     [
-        pytest.param(signal.SIGINT, id="ctrl-c", marks=pytest.mark.complete),
+        pytest.param(signal.SIGINT, id="ctrl-c", marks=pytest.mark.nightly),
         # Of short runs test_faults_signals.py tries it, too.
         pytest.param(signal.SIGTERM, id="terminate", marks=pytest.mark.faults),
     ],

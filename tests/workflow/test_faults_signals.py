@@ -94,7 +94,7 @@ def test_no_file_of_the_working_folder_is_imported(straight: tuple[Path, float])
     assert not (straight[0] / "imported").exists()
 
 
-@pytest.mark.complete
+@pytest.mark.nightly
 def test_nor_is_one_by_snakemake_itself(tmp_path: Path) -> None:
     folder = write_inputs(tmp_path / "run")
     asked = ["--snakefile", str(ROOT / "Snakefile"), "--configfile", "config.yaml", "--cores", "2"]
@@ -143,7 +143,9 @@ def kill_and_go_on(
 @pytest.mark.parametrize(
     ("kind", "kills"),
     [
-        *[pytest.param(kind, 1, id=kind) for kind in KINDS if kind != "SIGHUP"],  # as SIGTERM
+        pytest.param("SIGKILL", 1, id="SIGKILL"),
+        pytest.param("SIGTERM", 1, id="SIGTERM", marks=pytest.mark.nightly),
+        pytest.param("SIGINT", 1, id="SIGINT", marks=pytest.mark.nightly),
         *[pytest.param(kind, 10, id=f"{kind}-often", marks=pytest.mark.faults) for kind in KINDS],
     ],
 )
@@ -156,7 +158,7 @@ def test_a_killed_run_leaves_nothing_alive_and_the_same_command_goes_on(
     assert results(folder) == results(straight[0])
 
 
-@pytest.mark.complete
+@pytest.mark.nightly
 @pytest.mark.timeout(3000)
 def test_a_killed_run_goes_on_where_snakemake_keeps_its_notes_in_a_database(
     straight: tuple[Path, float], draw: random.Random, tmp_path: Path
@@ -184,7 +186,7 @@ def test_a_reader_that_leaves_does_no_harm(straight: tuple[Path, float], tmp_pat
     assert results(folder) == results(straight[0])
 
 
-@pytest.mark.complete
+@pytest.mark.nightly
 @pytest.mark.parametrize(("signals", "most"), [(1, 25), (2, 8)])
 def test_a_run_whose_snakemake_does_not_end_is_killed(
     tmp_path: Path, signals: int, most: float

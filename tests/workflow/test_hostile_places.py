@@ -45,7 +45,7 @@ def refused(done: Run, *words: str) -> None:
     assert [line for line in done.text.splitlines() if all(word in line for word in words)]
 
 
-@pytest.mark.complete
+@pytest.mark.nightly
 def test_few_open_files_are_named_with_the_command_that_allows_more(folder: Path) -> None:
     done = pairtile(folder, "run", "config.yaml", before="ulimit -n 32")
     if done.code == 0:

@@ -115,7 +115,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, in
     return {one.pop("name"): one for one in found}
 
 
-@pytest.mark.complete
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", CASES)
 def test_a_chunk_takes_less_than_it_asks_for_and_not_much_less(
     name: str, measured: dict[str, dict[str, int]]

@@ -42,7 +42,7 @@ def test_a_run_would_make_a_null_only_where_the_method_has_one(planned: Path) ->
         assert ("null" in would) == (name == WITH)
 
 
-@pytest.mark.complete  # the dry run above says so
+@pytest.mark.nightly  # the dry run above says so
 @pytest.mark.workflow
 def test_a_run_without_a_null_makes_no_file_of_it_and_a_second_does_nothing(
     planned: Path, tmp_path: Path

@@ -323,8 +323,9 @@ def test_restrict_lists_name_transcripts_by_gene_symbol_or_without_version() -> 
         symbols=["TP53", "TP53", "MDM2"],
     )
     pairs = [("hsa-MIR-1", "TP53"), ("hsa-miR-1", "ENST00000000003"), ("hsa-miR-1", "nothing")]
+    pairs += [("hsa-miR-1", "ENST00000000003.1"), ("hsa-miR-1", "MDM2")]  # the same pair again
     found, missing, notes = match_restrict(pairs, records("hsa-miR-1"), transcripts, "pairs.tsv")
     assert found.tolist() == [[0, 0], [0, 1], [0, 2]]
     assert missing == [("hsa-miR-1", "nothing")]
     matched = [note.numbers["n"] for note in notes if note.code == "names_matched"]
-    assert matched == [1, 2]
+    assert matched == [1, 3]

@@ -41,7 +41,7 @@ def peak(path: Path, genes: int, case: str) -> int:
     return int(json.loads(done.stdout)["peak_bytes"])
 
 
-@pytest.mark.complete
+@pytest.mark.nightly
 @pytest.mark.parametrize("case", CASES)
 def test_a_network_takes_less_than_it_asks_for_and_not_much_less(
     case: str, stored: dict[int, Path]

@@ -59,7 +59,7 @@ def _second_replica(folder: Path) -> str:
     return str(path)
 
 
-@pytest.mark.complete  # the dry run above says that nothing is scored again
+@pytest.mark.nightly  # the dry run above says that nothing is scored again
 @pytest.mark.workflow
 def test_other_contacts_read_the_frames_again_and_score_nothing(tmp_path: Path) -> None:
     """The results are those of a run that knew no other; without contacts there is no such job."""

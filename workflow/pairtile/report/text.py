@@ -38,6 +38,7 @@ from pairtile.method import methods
 from pairtile.report import formats
 from pairtile.report.method_report import CaptionedFigure, Drawn, Reference
 from pairtile.report.results import Results
+from pairtile.runtime.page_templates import compiled_templates
 
 FILTERS = (
     "count", "pluralise", "number", "format_number", "percent", "duration", "memory", "join_list",
@@ -69,6 +70,7 @@ def _environment() -> jinja2.Environment:
     shared = jinja2.FileSystemLoader(HERE / "templates")
     environment = jinja2.Environment(
         loader=jinja2.ChoiceLoader([jinja2.FunctionLoader(_template_of), shared]),
+        bytecode_cache=compiled_templates(),
         autoescape=False,  # the page escapes it
         undefined=_Missing,
         trim_blocks=True,

@@ -405,8 +405,9 @@ def match_restrict(
         listed[f"{kind}_row"] = listed[kind].map(found_names.rows)
         listed = listed.explode(f"{kind}_row", ignore_index=True)
     lost = listed.isna().any(axis=1)
-    known = listed[~lost].sort_values(["mirna_row", "transcript_row"]).drop_duplicates()
-    found = np.ascontiguousarray(known[["mirna_row", "transcript_row"]], dtype=np.int32)
+    rows = ["mirna_row", "transcript_row"]
+    known = listed.loc[~lost, rows].drop_duplicates().sort_values(rows)
+    found = np.ascontiguousarray(known, dtype=np.int32)
     absent = listed.loc[lost, ["mirna", "transcript"]].drop_duplicates()
     missing = list(absent.itertuples(index=False, name=None))
     if not len(found) and len(mirnas) and len(transcripts):

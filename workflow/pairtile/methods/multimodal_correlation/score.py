@@ -189,7 +189,7 @@ class MultimodalCorrelation(ReusableTiles, Estimator[MultimodalCorrelationConfig
         components = sum(range(max(low, 2), high + 1)) or 1
         starts = 1.0 if config.compatibility == "kinc" else (1 + estimator.restarts) / 4
         cost = max(0.05, components / 14 * starts * samples / 200)
-        rate = (1e6 if backend == "cuda" else 1.5e3 * threads) / cost
+        rate = (1e6 if backend == "cuda" else 4e3 * threads) / cost
         if estimator.correlation not in PRODUCT_MOMENT:  # by the host, whatever finds the modes
             power = 2 if estimator.correlation == "kendall" else 1
             rate = min(rate, 4e3 * threads / (samples / 400) ** power)
