@@ -13,15 +13,15 @@ PACKAGE = ROOT / "workflow/pairtile"
 
 # Statements of Python that the package, its core and each method may have: these numbers only ever
 # go down. Write the new one when there are fewer.
-MAX_PACKAGE = 44_893
+MAX_PACKAGE = 44_890
 CORE = ("engine", "declare", "config", "io", "preprocess", "report", "steps", "runtime", "api")
-MAX_CORE = 13_305
+MAX_CORE = 13_303
 MAX_OF_METHODS = {  # without their kernels
     "mirna_targets": 4_780,
     "multimodal_correlation": 3_856,
     "mutual_information": 2_778,
     "predictor_pairs": 2_850,
-    "trajectory_correlation": 5_201,
+    "trajectory_correlation": 5_200,
 }
 
 PAID = "take as many away in the same part as a change adds (CONTRIBUTING.md, The house)"

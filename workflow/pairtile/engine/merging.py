@@ -18,7 +18,7 @@ from pairtile.engine.chunk_file import (
     ChunkFile,
     Summaries,
     add_summaries,
-    compression,
+    repeating,
 )
 from pairtile.engine.selection import RunningTopK
 from pairtile.errors import StoreError
@@ -104,7 +104,12 @@ def merge(
     if out is not None:
         with (
             atomic_path(out) as temporary,
-            pq.ParquetWriter(temporary, rules.schema, **compression(rules.schema)) as writer,
+            pq.ParquetWriter(
+                temporary,
+                rules.schema,
+                compression="zstd",
+                use_dictionary=repeating(rules.schema),
+            ) as writer,
         ):
             for group in one_ahead(_row_groups(files, rules, rules.schema)):
                 writer.write_table(group, row_group_size=MERGED_ROW_GROUP)

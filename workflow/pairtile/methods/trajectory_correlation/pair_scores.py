@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy.special import stdtr
@@ -237,7 +236,7 @@ class MotionScores:
                 blocks |= {f"mi_replica_{k}": a - b for k, (a, b) in enumerate(parts, 1)}
         return ScoredMotion(blocks, counts)
 
-    def _cells(self, wanted: BoolArray | None) -> Any:
+    def _cells(self, wanted: BoolArray | None) -> DeviceArray:
         return ... if wanted is None else self.device.xp.asarray(wanted)
 
     def _surrogates(
