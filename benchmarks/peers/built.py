@@ -2,9 +2,11 @@
 
     python -m benchmarks.peers.built miranda PROGRAM
     python -m benchmarks.peers.built kinc PROGRAM
+    python -m benchmarks.peers.built kinc_round_trip PROGRAM
 
 PROGRAM is miRanda 3.3a or KINC 3.4.2, which no package index has. Recorded are numbers: of miRanda
-each hit's positions, score and energy, of KINC each mode's samples and correlation.
+each hit's positions, score and energy, of KINC each mode's samples and correlation. The round trip
+has KINC read pairtile's modes, into ``results/kinc_round_trip.DEVICE.json``.
 """
 
 from __future__ import annotations
@@ -17,11 +19,16 @@ import random
 import re
 import subprocess
 import tempfile
+from itertools import zip_longest
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pairtile
+import pandas as pd
 from pairtile.simulate import simulate_kinetic, simulate_modes
 
+from benchmarks.machine import write
 from benchmarks.peers.inputs import checksums
 
 GOLDEN = Path(__file__).resolve().parents[2] / "tests/golden/built"
@@ -180,6 +187,14 @@ def write_expression(folder: Path) -> None:
     (folder / "expression.txt").write_text("".join(f"{line}\n" for line in lines))
 
 
+def kinc(program: str, folder: Path, *analytics: str) -> None:
+    """Run them there, by the processor."""
+    calls = [f"settings set {setting}" for setting in ("cuda none", "opencl none", "logging off")]
+    calls += [f"run {analytic}" for analytic in analytics]
+    for call in calls:
+        subprocess.run([program, *call.split()], cwd=folder, check=True)
+
+
 def record_kinc(program: str) -> None:
     """Write ``kinc.json`` and ``kinc_modes.tsv.gz``, the modes of each pair that KINC keeps."""
     rows = ["\t".join(KINC_COLUMNS)]
@@ -189,22 +204,100 @@ def record_kinc(program: str) -> None:
         runs: dict[str, dict[str, str | int]] = {}
         content = {"program": "KINC", "version": "3.4.2", "runs": runs}
         content |= {"inputs": checksums(folder)}
-
-        def kinc(arguments: str) -> None:
-            subprocess.run([program, *arguments.split()], cwd=folder, check=True)
-
-        for setting in ("cuda none", "opencl none", "logging off"):
-            kinc(f"settings set {setting}")
-        kinc("run import-emx --input expression.txt --output a.emx --nan NA")
+        kinc(program, folder, "import-emx --input expression.txt --output a.emx --nan NA")
         for name, options in KINC_RUNS.items():
             matrices = f"--ccm {name}.ccm --cmx {name}.cmx"
-            kinc(f"run similarity --input a.emx {matrices} {options}")
-            kinc(f"run export-cmx --emx a.emx {matrices} --output {name}.txt")
+            kinc(program, folder, f"similarity --input a.emx {matrices} {options}")
+            kinc(program, folder, f"export-cmx --emx a.emx {matrices} --output {name}.txt")
             lines = (folder / f"{name}.txt").read_text().splitlines()
             rows += [f"{name}\t{line}" for line in lines]
             runs[name] = {"options": options, "modes": len(lines)}
     (GOLDEN / "kinc.json").write_text(json.dumps(content, indent=1) + "\n")
     write_gz(GOLDEN / "kinc_modes.tsv.gz", rows)
+
+
+def kinc_round_trip(program: str) -> None:
+    """Write ``results/kinc_round_trip.DEVICE.json``: what KINC gives back of pairtile's modes.
+
+    ``import-cmx`` numbers the genes and keeps samples only of pairs of several modes: of a pair of
+    one, all that are not missing count as members again, and ``extract --format text`` crashes.
+    That text is compared for pairs of several, and for all as ``similarity`` found them (``own``).
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        write_expression(folder)
+        modes = pairtile.multimodal_correlation(
+            pd.read_csv(folder / "expression.txt", sep="\t", index_col=0),
+            compatibility="kinc",
+            min_samples=25,
+            min_correlation=0.0,
+            preprocess={"log2": False, "normalize": "none", "sample_scale": False},
+            backend="cpu",
+        )
+        modes.write_kinc(folder, "all")
+        modes.network("none", power=False, modules=False)  # writes KINC's texts of all modes
+        text, minimal = (_lines(modes.run.folder / f"kinc{of}.txt") for of in ("", "_minimal"))
+        written = _lines(folder / "all.cmx.txt")
+        several = [line for line in written if line[3] != "1"]
+        (folder / "several.cmx.txt").write_text("".join("\t".join(x) + "\n" for x in several))
+        size = f"--genes {len(modes.labels)} --samples {len(modes.samples)} --maxclusters 5"
+        made = f"import-cmx {size} --corrname spearman --input"
+        network = "extract --emx a.emx --mincorr 0 --format"
+        kinc(
+            *(program, folder, "import-emx --input all.emx.txt --output a.emx --nan NaN"),
+            f"{made} all.cmx.txt --ccm all.ccm --cmx all.cmx",
+            f"{made} several.cmx.txt --ccm several.ccm --cmx several.cmx",
+            f"similarity --input a.emx --ccm own.ccm --cmx own.cmx {KINC_RUNS['icl_spearman']}",
+            "export-cmx --emx a.emx --ccm all.ccm --cmx all.cmx --output again.txt",
+            f"{network} minimal --cmx all.cmx --output all.txt",
+            f"{network} text --ccm several.ccm --cmx several.cmx --output several.txt",
+            f"{network} text --ccm own.ccm --cmx own.cmx --output own.txt",
+        )
+        again = _lines(folder / "again.txt")
+        found = {name: _lines(folder / f"{name}.txt") for name in ("all", "several", "own")}
+    columns = [minimal[0], found["all"][0]]
+    for lines in (text, minimal, *found.values()):
+        del lines[0]
+    pairs = {(*(str(modes.labels[int(gene)]) for gene in line[:2]),) for line in several}
+    for line in (*found["all"], *found["several"]):
+        line[:2] = (str(modes.labels[int(gene)]) for gene in line[:2])
+    text_of_several = [line for line in text if (*line[:2],) in pairs]
+    full = [[*line[:6], re.sub("[0678]", "1", line[6])] for line in written]
+    full = [[*line[:4], str(line[6].count("1")), *line[5:]] for line in full]
+    members = [own if own[3] != "1" else one for own, one in zip(written, full, strict=True)]
+    several_again = [line for line in again if line[3] != "1"]
+    three, its_three = ([line[:3] for line in lines] for lines in (minimal, found["all"]))
+    results = {
+        "program": "KINC 3.4.2",
+        "exported again": _compared(written, again, 5),
+        "exported again, pairs of several modes": _compared(several, several_again, 5),
+        "exported again, outliers of pairs of one mode as members": _compared(members, again, 5),
+        "network as text, pairs of several modes": _compared(text_of_several, found["several"], 2),
+        "network as text, KINC's own modes": _compared(text, found["own"], 2),
+        "network as minimal, its first three columns": _compared(three, its_three, 2),
+        "columns of minimal, ours and KINC's": [" ".join(x) for x in columns],
+    }
+    write("kinc_round_trip", "cpu", results)
+
+
+def _lines(path: Path) -> list[list[str]]:
+    return [line.split("\t") for line in path.read_text().splitlines()]
+
+
+def _compared(ours: list[list[str]], theirs: list[list[str]], r: int) -> dict[str, Any]:
+    """Lines, those equal (text to the byte, the correlation in field ``r`` to 1e-5), an example."""
+
+    def equal(own: list[str], back: list[str]) -> bool:
+        texts = [line[:r] + line[r + 1 :] for line in (own, back)]
+        return texts[0] == texts[1] and abs(float(own[r]) - float(back[r])) <= 1e-5
+
+    none: list[str] = []
+    both = [*zip_longest(ours, theirs, fillvalue=none)]
+    differ = [lines for lines in both if not equal(*lines)]
+    results: dict[str, Any] = {"lines": len(both), "equal": len(both) - len(differ)}
+    if differ:
+        results["example, ours and KINC's"] = [" ".join(line) for line in differ[0]]
+    return results
 
 
 def write_gz(path: Path, lines: list[str]) -> None:
@@ -213,9 +306,11 @@ def write_gz(path: Path, lines: list[str]) -> None:
     path.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
 
 
+PROGRAMS = {"miranda": record_miranda, "kinc": record_kinc, "kinc_round_trip": kinc_round_trip}
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["miranda", "kinc"])
+    parser.add_argument("what", choices=[*PROGRAMS])
     parser.add_argument("program", help="its path")
     given = parser.parse_args()
-    {"miranda": record_miranda, "kinc": record_kinc}[given.what](given.program)
+    PROGRAMS[given.what](given.program)
