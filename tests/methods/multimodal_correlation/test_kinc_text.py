@@ -218,6 +218,7 @@ def example(n_edges: int, n_samples: int, seed: int = 1) -> Network:
             "i": i.astype(np.int32),
             "j": j.astype(np.int32),
             "cluster": pd.Series(pair).groupby(pair).cumcount().to_numpy() + 1,
+            "n_clusters": pd.Series(pair).groupby(pair).transform("size").to_numpy(),
             "n_samples": member.sum(axis=1),
             "correlation": random.uniform(-1, 1, n_edges).astype(np.float32),
         }
@@ -299,7 +300,11 @@ def test_tidy_text_has_a_line_for_each_edge_and_test_and_the_minimal_for_each_ed
 ) -> None:
     texts = example(30, 21).write(tmp_path)
     tidy, full = texts["kinc_tidy"], texts["kinc"]
-    pd.testing.assert_frame_equal(texts["kinc_minimal"], full[list(full.columns[:3])])
+    minimal = texts["kinc_minimal"]
+    pd.testing.assert_frame_equal(minimal.iloc[:, :4], full[[*full.columns[:3], "Cluster_Index"]])
+    of_pair = full.groupby(["Source", "Target"])["Source"].transform("size")
+    assert minimal.columns[4] == "Num_Clusters"
+    assert minimal["Num_Clusters"].astype(int).tolist() == of_pair.tolist()
     assert list(tidy.columns) == [*full.columns[:7], "Test_Name", "p_value", "r_squared"]
     edge = ["Source", "Target", "Cluster_Index"]
     untested = 0

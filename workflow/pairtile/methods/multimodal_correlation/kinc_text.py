@@ -28,8 +28,9 @@ from pairtile.methods.multimodal_correlation.conditions import (
 from pairtile.methods.multimodal_correlation.modes import ModeSamples, tukey_outliers
 from pairtile.runtime.files import atomic_path
 
-MINIMAL_COLUMNS = ("Source", "Target", "Similarity_Score")
-TEXT_COLUMNS = (*MINIMAL_COLUMNS, "Interaction", "Cluster_Index", "Cluster_Size", "Samples")
+_EDGE = ("Source", "Target", "Similarity_Score")
+MINIMAL_COLUMNS = (*_EDGE, "Cluster_Index", "Num_Clusters")
+TEXT_COLUMNS = (*_EDGE, "Interaction", "Cluster_Index", "Cluster_Size", "Samples")
 
 _CHARACTERS = 16_000_000  # of sample strings that are held at a time
 
@@ -47,7 +48,7 @@ def write_kinc_texts(
     line, with no name and ``nan``: every edge is in the file, and readers always find all columns.
 
     edges : ``source``, ``target`` (names of the genes ``i`` and ``j``), ``i``, ``j``, ``cluster``,
-        ``n_samples``, ``correlation``.
+        ``n_clusters`` (modes of the pair), ``n_samples``, ``correlation``.
     samples, tests : of the same edges.
     outliers_before : as for ``sample_strings``.
 
@@ -67,10 +68,9 @@ def write_kinc_texts(
     def common(part: NDArray[np.int64]) -> list[list[str]]:
         strings = sample_strings(samples.take(part), outliers_before)
         return [
-            *_minimal(edges, part),
+            *_ends(edges, part),
             ["co"] * len(part),
-            [str(cluster) for cluster in edges["cluster"].to_numpy()[part].tolist()],
-            [str(size) for size in edges["n_samples"].to_numpy()[part].tolist()],
+            *_counts(edges, part, "cluster", "n_samples"),
             [string.decode("ascii") for string in strings.tolist()],
         ]
 
@@ -78,7 +78,9 @@ def write_kinc_texts(
     _write(folder / "kinc.txt", [columns], rows)
     rows = (row for part in parts for row in _tidy_rows(common(part), tests, part))
     _write(folder / "kinc_tidy.txt", [(*TEXT_COLUMNS, "Test_Name", "p_value", "r_squared")], rows)
-    rows = (row for part in parts for row in zip(*_minimal(edges, part), strict=True))
+    of_modes = "cluster", "n_clusters"
+    columns_of = ([*_ends(edges, part), *_counts(edges, part, *of_modes)] for part in parts)
+    rows = (row for found in columns_of for row in zip(*found, strict=True))
     _write(folder / "kinc_minimal.txt", [MINIMAL_COLUMNS], rows)
 
 
@@ -108,7 +110,11 @@ def _tidy_rows(
             yield (*edge, *result)
 
 
-def _minimal(edges: pd.DataFrame, part: NDArray[np.int64]) -> list[list[str]]:
+def _counts(edges: pd.DataFrame, part: NDArray[np.int64], *names: str) -> list[list[str]]:
+    return [[*map(str, edges[name].to_numpy()[part].tolist())] for name in names]
+
+
+def _ends(edges: pd.DataFrame, part: NDArray[np.int64]) -> list[list[str]]:
     """Names of the later and of the earlier gene, and the correlation."""
     rows = edges[["source", "target", "i", "j", "correlation"]].iloc[part]
     source, target = (rows[end].to_numpy(dtype=object) for end in ("source", "target"))
