@@ -53,7 +53,7 @@ def messengers(path: str | Path) -> dict[str, str]:
     found: dict[str, str] = {}
     for k, header in enumerate(fasta.headers):
         symbols = re.findall(r"\(([^()]+)\),[^()]* ?mRNA", header)
-        text = fasta.sequence(k).upper().replace("U", "T")
+        text = fasta.letters.sequence(k).upper().replace("U", "T")
         if symbols and len(text) > len(found.get(symbols[-1], "")):
             found[symbols[-1]] = text
     return found
@@ -156,7 +156,7 @@ def run(mirnas: Path, transcripts: Path) -> dict[str, Any]:
     """All figures of both kinds of measured pairs."""
     table = pd.read_csv(mirtarbase(data_folder()))
     fasta = read_fasta(mirnas, "mirnas")
-    sequences = {name: fasta.sequence(k) for k, name in enumerate(fasta.names)}
+    sequences = {name: fasta.letters.sequence(k) for k, name in enumerate(fasta.names)}
     whole = messengers(transcripts)
     tails = {gene: behind_longest_frame(text) for gene, text in whole.items()}
     tails = {gene: text for gene, text in tails.items() if len(text) >= SHORTEST_UTR}
