@@ -126,10 +126,8 @@ def write_genome(folder: Path, share: int) -> dict[str, Any]:
     files = simulated((mirnas, letters // share, transcripts // share))
     for kind, sequences in zip(("mirnas", "transcripts"), files, strict=True):
         with (folder / f"{kind}.fa").open("wb") as out:
-            for name, (a, b) in zip(
-                sequences.names, itertools.pairwise(sequences.offsets.tolist()), strict=True
-            ):
-                out.write(b">%b\n%b\n" % (name.encode(), sequences.text[a:b].tobytes()))
+            for k, name in enumerate(sequences.names):
+                out.write(f">{name}\n{sequences.letters.sequence(k)}\n".encode())
     return {"method": "mirna_targets", "mirnas": "mirnas.fa", "transcripts": "transcripts.fa"}
 
 
