@@ -18,7 +18,7 @@ from pairtile.engine.chunk_file import (
     ChunkFile,
     Summaries,
     add_summaries,
-    repeating,
+    dictionary_columns,
 )
 from pairtile.engine.selection import RunningTopK
 from pairtile.errors import StoreError
@@ -108,7 +108,7 @@ def merge(
                 temporary,
                 rules.schema,
                 compression="zstd",
-                use_dictionary=repeating(rules.schema),
+                use_dictionary=dictionary_columns(rules.schema),
             ) as writer,
         ):
             for group in one_ahead(_row_groups(files, rules, rules.schema)):
