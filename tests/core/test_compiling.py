@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from pkgutil import resolve_name
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numba
 import numpy as np
 import pytest
+from first_run import compiled_by
+from pairtile.cpu.compiling import NAMES
 from pairtile.cpu.njit import njit, read_only
 from pairtile.gpu import compiling
+from pairtile.method import methods
 from paths import ROOT
+
+METHODS = {
+    name: method for name, method in methods().items() if method.package.startswith("pairtile")
+}
 
 SCRIPT = """
 import logging
@@ -43,6 +52,95 @@ def test_compilation_is_said_once_and_only_where_it_happens(tmp_path: Path) -> N
     )
     assert first == "Compiling for this CPU, once: later runs find it done.\n"
     assert second == ""
+
+
+ONE_OF_TWO = """
+import sys
+from pkgutil import resolve_name
+import pairtile.cpu.compiling as compiling
+place, _, arguments = sys.argv[1].partition(" ")
+kernel = resolve_name(place)
+print("ready", flush=True)
+input()
+kernel.compile(eval(arguments, dict(compiling.NAMES)))
+print(sum(kernel.stats.cache_misses.values()))
+"""
+
+BESIDE = """
+import os, sys, time
+from pathlib import Path
+from pkgutil import resolve_name
+from pairtile.runtime import job
+import pairtile.cpu.compiling as compiling
+job.RUNS = {in_job}
+listed = Path("first_run.txt")
+compiling.expect(listed)
+place, _, arguments = listed.read_text().splitlines()[0].partition(" ")
+resolve_name(place).compile(eval(arguments, dict(compiling.NAMES)))
+until = time.monotonic() + {seconds}
+while time.monotonic() < until and not list(Path("compiled").rglob("*{last}*.nbc")):
+    time.sleep(0.1)
+print(len(list(Path("compiled").rglob("*.nbc"))))
+os._exit(0)
+"""
+
+
+def first_run(method: str) -> list[str]:
+    return (METHODS[method].folder / "kernels/first_run.txt").read_text().splitlines()
+
+
+def test_of_two_processes_that_need_a_kernel_one_compiles(tmp_path: Path) -> None:
+    line = next(line for line in first_run("mutual_information") if ":_bspline_weights" in line)
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    both = [
+        subprocess.Popen(
+            [sys.executable, "-c", ONE_OF_TWO, line],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment,
+        )
+        for _ in range(2)
+    ]  # fmt: skip
+    for process in both:
+        assert process.stdout
+        assert process.stdout.readline() == "ready\n"
+    for process in both:
+        assert process.stdin
+        process.stdin.write("\n")
+        process.stdin.flush()
+    assert sorted(process.communicate()[0] for process in both) == ["0\n", "1\n"]
+
+
+@pytest.mark.parametrize(("in_job", "compiled", "seconds"), [(True, 3, 60), (False, 1, 4)])
+def test_the_end_of_a_first_run_is_compiled_beside_its_start(
+    tmp_path: Path, in_job: bool, compiled: int, seconds: float
+) -> None:
+    """By a job of the workflow: a person's own process is not forked."""
+    names = ("_count_entries", "_x_log_x", "distinct_q_values")
+    lines = {
+        name: [x for x in first_run("mutual_information") if f":{name} " in x] for name in names
+    }
+    (tmp_path / "first_run.txt").write_text("".join(f"{found[0]}\n" for found in lines.values()))
+    script = BESIDE.format(in_job=in_job, last="x_log_x", seconds=seconds)
+    told = {"NUMBA_CACHE_DIR": str(tmp_path / "compiled"), "NUMBA_NUM_THREADS": "2"}
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, env=os.environ | told,
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert int(done.stdout) == compiled
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_a_first_run_compiles_can_be_read(method: str) -> None:
+    for line in first_run(method):
+        place, _, arguments = line.partition(" ")
+        kernel = resolve_name(place)
+        wanted = inspect.signature(kernel.py_func).parameters
+        assert len(eval(arguments, dict(NAMES))) == len(wanted), line
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("method", METHODS)
+def test_what_a_first_run_compiles_is_listed(method: str) -> None:
+    assert compiled_by(method) == first_run(method), "python tests/support/first_run.py"
 
 
 def test_a_kernel_is_compiled_again_when_what_it_calls_has_changed(tmp_path: Path) -> None:

@@ -1,18 +1,49 @@
-"""Says when numba compiles, and for how long: a first run would else be silent for a minute."""
+"""Says when numba compiles, and for how long: a first run would else be silent for a minute.
+
+A first run also knows what it will compile (``expect``): processes of its own compile what is
+needed last, while the job compiles what it needs first.
+"""
 
 from __future__ import annotations
 
 import gc
 import logging
+import multiprocessing
+import os
 import time
+from contextlib import suppress
+from pathlib import Path
+from pkgutil import resolve_name
 
+from numba import types
 from numba.core.event import Event, Listener, register
 
+from pairtile.runtime import job
+from pairtile.runtime.end_together import end_with_parent
 from pairtile.runtime.record import COMPILING
 
 log = logging.getLogger(__name__)
 
 EVERY_SECONDS = 5.0
+
+MAX_HELPERS = 2
+"""Processes that compile beside a job: each takes up to 0.3 GiB, within what every job asks for."""
+
+NAMES = vars(types) | {
+    "bool": types.boolean,
+    "tuple_of": lambda place, *of: types.BaseTuple.from_types(of, place and resolve_name(place)),
+}
+"""What the types of a list of ``expect`` are made of: numba's, and tuples, each by the place of its
+class (None: a plain one) and the types of its fields."""
+
+_expected: dict[str, None] = {}
+
+
+def expect(listed: Path) -> None:
+    """A file with a line for each function that a first run compiles, what it calls before it:
+    ``MODULE:FUNCTION``, a space, and the types of its arguments (``NAMES``)."""
+    if listed.exists():
+        _expected.update(dict.fromkeys(listed.read_text().splitlines()))
 
 
 class _CompileListener(Listener):
@@ -26,14 +57,15 @@ class _CompileListener(Listener):
         gc.disable()
         COMPILING.start()
         now = time.perf_counter()
-        if not self.functions:
+        self.functions += 1
+        if self.functions == 1:
             log.info("Compiling for this CPU, once: later runs find it done.")
             self.said = now
+            _share_out()
         elif now - self.said >= EVERY_SECONDS:
             so_far = (self.functions, COMPILING.seconds())
             log.info("Compiling for this CPU: %d functions in %.0f s so far.", *so_far)
             self.said = now
-        self.functions += 1
 
     def on_end(self, event: Event) -> None:
         COMPILING.stop()
@@ -42,3 +74,22 @@ class _CompileListener(Listener):
 
 
 register("numba:compile", _CompileListener())
+
+
+def _share_out() -> None:
+    """Where the job has threads for it. A user's own process is not forked."""
+    helpers = min(int(os.environ["NUMBA_NUM_THREADS"]) - 1, MAX_HELPERS) if job.RUNS else 0
+    fork = multiprocessing.get_context("fork")
+    for _ in range(helpers):
+        fork.Process(target=_compile_backwards, daemon=True).start()
+
+
+def _compile_backwards() -> None:
+    end_with_parent()
+    logging.disable()
+    for line in reversed(_expected):
+        place, _, arguments = line.partition(" ")
+        with suppress(Exception):  # the job itself says what cannot be compiled
+            kernel = resolve_name(place)
+            if not kernel._cache.is_busy():
+                kernel.compile(eval(arguments, dict(NAMES)))

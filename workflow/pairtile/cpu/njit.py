@@ -8,17 +8,20 @@ module and of all modules of this package that it imports.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import inspect
 import os
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
 import numpy as np
+from numba.core.caching import FunctionCache
 from numba.core.types import unliteral
 from numpy.typing import NDArray
 
@@ -39,7 +42,8 @@ def njit(**options: Any) -> Callable[[F], F]:
         before = settings.CACHE_DIR  # NUMBA_CACHE_DIR, or ""
         settings.CACHE_DIR = str(_folder(before, content_of(module)))
         try:
-            kernel: Any = numba.njit(cache=True, **options)(function)
+            kernel: Any = numba.njit(**options)(function)
+            kernel._cache = _CompiledOnce(function)
             # A constant argument would compile what is called, and all that this calls, once more.
             template = kernel.get_call_template
             kernel.get_call_template = lambda args, kws: template(
@@ -51,6 +55,51 @@ def njit(**options: Any) -> Callable[[F], F]:
             settings.CACHE_DIR = before
 
     return compiled
+
+
+_HELD: dict[str, int] = {}
+"""Lock file -> its descriptor, of what this process compiles now."""
+
+os.register_at_fork(after_in_child=_HELD.clear)
+
+
+class _CompiledOnce(FunctionCache):
+    """What is compiled of a function. Of several processes that need it at once, such as the chunks
+    of a first run, one compiles and the others wait for it."""
+
+    @property
+    def lock(self) -> str:
+        return f"{self.cache_path}/{self._impl.filename_base}.lock"
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        found = super().load_overload(sig, target_context)
+        if found is None and self.lock not in _HELD:
+            with suppress(OSError):  # a file system without locks: each compiles
+                _HELD[self.lock] = os.open(self.lock, os.O_CREAT | os.O_WRONLY)
+                fcntl.flock(_HELD[self.lock], fcntl.LOCK_EX)
+            found = super().load_overload(sig, target_context)
+            if found is not None:
+                self._let_go()
+        return found
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        super().save_overload(sig, data)
+        self._let_go()
+
+    def _let_go(self) -> None:
+        with suppress(KeyError, OSError):
+            lock = _HELD.pop(self.lock)
+            fcntl.flock(lock, fcntl.LOCK_UN)  # a process forked meanwhile has the file open, too
+            os.close(lock)
+
+    def is_busy(self) -> bool:
+        """Whether a process compiles the function now."""
+        try:
+            with open(self.lock, "wb") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return True
+        return False
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:

@@ -20,9 +20,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-# For what its import does: it says when numba compiles.
-import pairtile.cpu.compiling  # noqa: F401
 from pairtile.config.models import Analysis, InputFile, marked
+from pairtile.cpu.compiling import expect
 from pairtile.declare.messages import HasMessages, Message, messages_of
 from pairtile.engine import tiles
 from pairtile.engine.chunk_file import Arrays, Rows, Summaries
@@ -307,6 +306,7 @@ def estimator_of(method: str, config: Analysis | None = None) -> type[Estimator[
         For a method that does not exist (the configuration refuses it earlier).
     """
     known = get_method(method)
+    expect(known.folder / "kernels/first_run.txt")
     part = known.part(known.estimator)
     found: type[Estimator[Any, Any]] = part if isinstance(part, type) else part(config)
     return found
