@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import io
-import multiprocessing
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
@@ -18,8 +16,8 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from pairtile.runtime.end_together import end_with_parent
 from pairtile.runtime.files import atomic_path
+from pairtile.runtime.forks import in_forks
 from pairtile.runtime.record import Progress
 
 GROUP_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#56B4E9", "#E69F00", "#CC79A7")
@@ -117,14 +115,9 @@ def save_figures(figures: Mapping[str, Figure], folder: Path, processes: int = 1
             progress.advance(1)
             yield svg
 
-    forks = min(processes, len(figures))
     _FIGURES.update(figures)
     try:
-        if forks < 2:
-            return list(each(map(write, figures)))
-        context = multiprocessing.get_context("fork")
-        with ProcessPoolExecutor(forks, context, initializer=end_with_parent) as pool:
-            return list(each(pool.map(write, figures)))
+        return list(each(in_forks(min(processes, len(figures)), write, figures)))
     finally:
         _FIGURES.clear()
 

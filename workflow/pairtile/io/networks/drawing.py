@@ -12,7 +12,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.gpu.device import threads
 from pairtile.io.networks.table import SIGNED_COLUMN
+from pairtile.runtime import job
+from pairtile.runtime.forks import in_forks
 from pairtile.runtime.record import doing
 from pairtile.statistics.modules import leiden_modules
 
@@ -90,6 +93,7 @@ def network_data(
         drawing of the ``top_edges`` strongest edges. ``modules``: number, genes, hub, x, y.
     """
     names = node_names(edges)
+    doing(f"place {len(names):,} nodes")
     ends = np.column_stack(
         [names.get_indexer(pd.Index(edges[end])) for end in ("source", "target")]
     )
@@ -233,13 +237,17 @@ def _places_in_modules(of_node: NDArray[np.int64], ends: NDArray[np.int64]) -> N
     inside = inside[np.argsort(of_node[inside[:, 0]], kind="stable")]
     of_edge = of_node[inside[:, 0]]
     row = np.zeros(len(of_node), dtype=np.int64)
-    groups, boxes = [], []
+    groups, edges = [], []
     for number in sorted(np.unique(of_node).tolist(), key=lambda number: number or np.inf):
         members = np.flatnonzero(of_node == number)
         row[members] = np.arange(len(members))
         first, last = np.searchsorted(of_edge, [number, number + 1])
         groups.append(members)
-        boxes.append(place_nodes(len(members), row[inside[first:last]].tolist()))
+        edges.append(row[inside[first:last]].tolist())
+    sizes = [len(members) for members in groups]
+    # The modules of some thousand genes take seconds. A user's own process is not forked.
+    forks = min(threads(), 1 + sum(n * n for n in sizes) // 500_000) if job.RUNS else 1
+    boxes = list(in_forks(forks, place_nodes, sizes, edges))
     places = np.zeros((len(of_node), 2))
     for members, box, corner in zip(groups, boxes, _pack(boxes), strict=True):
         places[members] = box + corner
@@ -272,7 +280,6 @@ def place_nodes(n_nodes: int, edges: Sequence[tuple[int, int]]) -> np.ndarray:
     places = np.zeros((n_nodes, 2))
     if not n_nodes:
         return places
-    doing(f"place {n_nodes:,} nodes")
     graph = igraph.Graph(n=n_nodes, edges=list(edges)).simplify()
     components = sorted(graph.connected_components(), key=lambda part: (-len(part), part))
     boxes = [_place_component(graph.induced_subgraph(part)) for part in components]

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import multiprocessing
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
@@ -25,8 +23,8 @@ from pairtile.methods.mirna_targets.energy import (
 )
 from pairtile.methods.mirna_targets.scoring import state_sequences
 from pairtile.methods.mirna_targets.tables import state_rows
-from pairtile.runtime.end_together import end_with_parent
 from pairtile.runtime.files import atomic_path, read_table
+from pairtile.runtime.forks import in_forks
 
 FOR_ONE_PROCESS = 200
 """Fewer jobs than this are not worth forks."""
@@ -125,11 +123,7 @@ def _in_processes(work: Callable[..., R], *columns: Sequence[object]) -> list[R]
     lock."""
     jobs = len(columns[0])
     forks = min(get_num_threads(), jobs // FOR_ONE_PROCESS + 1)
-    if forks < 2:
-        return list(map(work, *columns))
-    context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(forks, context, initializer=end_with_parent) as pool:
-        return list(pool.map(work, *columns, chunksize=max(1, jobs // (16 * forks))))
+    return list(in_forks(forks, work, *columns, at_once=max(1, jobs // (16 * forks))))
 
 
 def _read(path: Path) -> pd.DataFrame:

@@ -16,6 +16,7 @@ from pairtile.report.method_report import CaptionedFigure, PageSection, needed
 from pairtile.report.packed_columns import pack_column, table_cells
 from pairtile.report.results import Results
 from pairtile.report.text import page_text
+from pairtile.runtime.end_together import end_with_parent
 
 
 def drawing_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
@@ -46,8 +47,12 @@ def lay_out_beside(results: Results) -> Callable[[], None]:
     """Have a fork of this process lay out the network; gives what is called to take it over."""
     context = multiprocessing.get_context("fork")
     receive, send = context.Pipe(duplex=False)
-    work = lambda: send.send({f: results.cached(f) for f in (strongest, drawn)})  # noqa: E731
-    context.Process(target=work, daemon=True).start()
+
+    def work() -> None:
+        end_with_parent()
+        send.send({f: results.cached(f) for f in (strongest, drawn)})
+
+    context.Process(target=work).start()  # a daemon could not fork
     send.close()  # else nothing ends the wait for a fork that has failed
     return lambda: results.read.update(receive.recv())
 
