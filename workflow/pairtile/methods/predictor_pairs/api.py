@@ -295,9 +295,7 @@ def predictor_edges(sets: pd.DataFrame, keep: Mapping[str, float] | str = "auto"
     draws = int(sets.attrs.get("counts", {}).get("draws_of_a_test", 0))
     rule = auto_keep(draws) if config.keep.rule == "auto" else config.keep
     if rule.bounds and len(sets) and sets["p_value"].isna().all():
-        raise ValueError(
-            f"keep: found {rule.model_dump()}; expected best or all (there are no p-values)"
-        )
+        raise ValueError(f"keep: found {keep!r}; expected best or all (there are no p-values)")
     ends = ["target", *members(sets)]
     labels = pd.Index(pd.concat([sets[end] for end in ends]).unique()).sort_values()
     numbered = sets.assign(**{end: labels.get_indexer(sets[end]) for end in ends})
