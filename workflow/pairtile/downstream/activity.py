@@ -20,6 +20,7 @@ from pairtile.downstream.activity_scores import (
 from pairtile.downstream.given import Q_VALUE, Given
 from pairtile.downstream.label_tests import label_means, label_test
 from pairtile.engine.estimator import TableSummary
+from pairtile.errors import require_columns
 from pairtile.io.annotations import Condition
 from pairtile.io.names import GeneNames
 from pairtile.io.networks.edge_lists import regulon_table
@@ -81,8 +82,7 @@ def weighted_edges(network: pd.DataFrame) -> pd.DataFrame:
     size of the score beside the largest, else 1. Raises ValueError for columns that are not there
     and for numbers out of range.
     """
-    if missing := [name for name in ("source", "target") if name not in network]:
-        raise ValueError(f"regulons: found no column {', '.join(missing)}")
+    require_columns(network, ("source", "target"), "regulons")
     edges = network[["source", "target"]].astype(str)
     # Columns that say the sign and size of a relation; the first that a network has.
     weight = next((name for name in ("weight", "spearman", "correlation") if name in network), None)

@@ -240,10 +240,7 @@ def _places_in_modules(of_node: NDArray[np.int64], ends: NDArray[np.int64]) -> N
         first, last = np.searchsorted(of_edge, [number, number + 1])
         groups.append(members)
         boxes.append(place_nodes(len(members), row[inside[first:last]].tolist()))
-    places = np.zeros((len(of_node), 2))
-    for members, box, corner in zip(groups, boxes, _pack(boxes), strict=True):
-        places[members] = box + corner
-    return places
+    return _side_by_side(len(of_node), groups, boxes)
 
 
 def _short(edges: pd.DataFrame, score: str | None) -> list[float | None]:
@@ -269,16 +266,13 @@ def place_nodes(n_nodes: int, edges: Sequence[tuple[int, int]]) -> np.ndarray:
     hubs and their leaves well and draws no random number (one of more than 500 nodes by the forces
     of Fruchterman and Reingold); the components are then packed side by side, largest first.
     """
-    places = np.zeros((n_nodes, 2))
     if not n_nodes:
-        return places
+        return np.zeros((0, 2))
     doing(f"place {n_nodes:,} nodes")
     graph = igraph.Graph(n=n_nodes, edges=list(edges)).simplify()
     components = sorted(graph.connected_components(), key=lambda part: (-len(part), part))
     boxes = [_place_component(graph.induced_subgraph(part)) for part in components]
-    for part, box, corner in zip(components, boxes, _pack(boxes), strict=True):
-        places[part] = box + corner
-    return places
+    return _side_by_side(n_nodes, components, boxes)
 
 
 def _place_component(graph: igraph.Graph) -> np.ndarray:
@@ -310,17 +304,20 @@ def _place_component(graph: igraph.Graph) -> np.ndarray:
     return places * float(scale)
 
 
-def _pack(boxes: list[np.ndarray]) -> list[np.ndarray]:
-    """A lower corner for each box: in turn where it lies lowest, on a page about 3:2 wide."""
+def _side_by_side(
+    n_nodes: int, parts: Sequence[Sequence[int] | NDArray[np.int64]], boxes: Sequence[np.ndarray]
+) -> np.ndarray:
+    """Places of all nodes: each box, which holds those of a part, in turn where it lies lowest, on
+    a page about 3:2 wide."""
     # Sizes in whole columns of SPACING, with a margin of one and a half.
     sizes = [np.ceil((box.max(axis=0) + 1.5 * SPACING) / SPACING).astype(int) for box in boxes]
     area = sum(int(width * height) for width, height in sizes)
     columns = max([int(np.sqrt(1.6 * area)), *(int(width) for width, _ in sizes)])
     top = np.zeros(columns, dtype=int)
-    corners = []
-    for width, height in sizes:
+    places = np.zeros((n_nodes, 2))
+    for part, box, (width, height) in zip(parts, boxes, sizes, strict=True):
         windows = np.lib.stride_tricks.sliding_window_view(top, width).max(axis=1)
         x = int(windows.argmin())
-        corners.append(np.array([x, windows[x]]) * SPACING)
+        places[part] = box + np.array([x, windows[x]]) * SPACING
         top[x : x + width] = windows[x] + height
-    return corners
+    return places

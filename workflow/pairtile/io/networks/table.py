@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from pairtile.io.names import check_characters
+from pairtile.errors import require_columns
+from pairtile.io.names import check_characters, rows_of
 
 VALUE_COLUMNS = ("mi_bits", "mi_nats", "correlation", "score")
 """What an edge is worth in its own unit; the first that a network has is its value."""
@@ -61,9 +62,7 @@ class NetworkTable:
         value: str | None = None,
     ) -> NetworkTable:
         """Check and number a network. Raises as ``export_network`` says."""
-        for column in ("source", "target"):
-            if column not in network:
-                raise ValueError(f"the network has no column {column!r}")
+        require_columns(network, ("source", "target"), "network")
         numbers = _numbers_of_edges(network)
         if not numbers:
             known = ", ".join(VALUE_COLUMNS)
@@ -76,14 +75,18 @@ class NetworkTable:
         if not index.is_unique:
             raise ValueError(f"gene {index[index.duplicated()][0]!r} is named twice in items")
         check_characters("network", "gene", index)
+        source, target = (
+            rows_of(end, network[end].astype(object), index, "kept genes of the items table")
+            for end in ("source", "target")
+        )
         if score is None or score not in network:
             # The first that holds a number; of empty ones the first.
             score = next((name for name in numbers if network[name].notna().any()), numbers[0])
         return cls(
             edges=network.reset_index(drop=True),
             genes=genes,
-            source=_rows(network["source"], index),
-            target=_rows(network["target"], index),
+            source=source,
+            target=target,
             directed=directed,
             name=name,
             metadata={str(k): _scalar(v) for k, v in (metadata or {}).items() if v is not None},
@@ -178,14 +181,6 @@ def _records(frame: pd.DataFrame) -> list[dict[str, Scalar]]:
         found = zip(records[row].items(), missing[row], strict=True)
         records[row] = {column: value for (column, value), skip in found if not skip}
     return records
-
-
-def _rows(ends: pd.Series, index: pd.Index) -> np.ndarray:
-    rows = np.asarray(index.get_indexer(pd.Index(ends.astype(object))), dtype=np.int64)
-    if (rows < 0).any():
-        unknown = ends.iloc[int((rows < 0).argmax())]
-        raise ValueError(f"{ends.name} {unknown!r} is not a kept gene of the items table")
-    return rows
 
 
 def _scalar(value: object) -> Scalar:

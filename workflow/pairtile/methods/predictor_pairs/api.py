@@ -17,6 +17,7 @@ from pairtile.api.settings import SectionMapping, analysis_config
 from pairtile.api.table import ExpressionTable, Labels, as_table
 from pairtile.declare.messages import notes_of, warnings_of
 from pairtile.engine.state import open_state
+from pairtile.errors import require_columns
 from pairtile.methods.predictor_pairs.arrays import PredictorArrays
 from pairtile.methods.predictor_pairs.config import (
     PredictorPairsConfig,
@@ -283,11 +284,7 @@ def predictor_edges(sets: pd.DataFrame, keep: Mapping[str, float] | str = "auto"
         *("mi_bits", "imp_bits", "p_value", "q_value"),
         *(f"{name}_{k + 1}" for k in range(len(members(sets))) for name in ("gain", "spearman")),
     ]
-    missing = [column for column in needed if column not in sets]
-    if missing:
-        raise ValueError(
-            f"sets: found no column {', '.join(missing)}; expected a table of predictor_pairs"
-        )
+    require_columns(sets, needed, "sets")
     every = isinstance(keep, str) and keep == "all"
     config = analysis_config(
         PredictorPairsConfig, expression="in memory", keep="best" if every else keep
