@@ -28,7 +28,7 @@ PAID = "take as many away in the same part as a change adds (CONTRIBUTING.md, Th
 
 # These, too, only ever go down.
 MAX_ANY = 120
-HOOKS = {"Estimator": 14, "Analysis": 16, "MethodText": 18, "MethodReport": 5}
+HOOKS = {"Estimator": 14, "Analysis": 16, "MethodText": 17, "MethodReport": 5}
 # A stage that a method may add, by its own count.
 HOOKS |= {"NullStage": 3, "FirstPass": 2, "CandidateMerge": 1, "Bootstraps": 2, "NetworkData": 1}
 HOOKS |= {"ReusableTiles": 1}

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -21,8 +22,13 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from pairtile.method import Method, methods
+from pairtile.downstream.members import members_section
+from pairtile.io.networks import export_network
+from pairtile.io.networks.edge_lists import regulon_table
+from pairtile.io.networks.table import NetworkTable
+from pairtile.method import Method, methods, sign_column
 from pairtile.report.formats import join_list
+from pairtile.report.method_report import best_edges
 from pairtile.report.results import read_results
 from pairtile.report.text import PageText
 from pairtile.runtime.job import logged_to
@@ -242,6 +248,52 @@ def test_mistakes_of_pairtile_stay_pairtile_s(
         with pytest.raises(TypeError), logged_to(log, tmp_path):
             broken()
         assert last_error(log).startswith("a defect of pairtile: ")
+
+
+SIGNED = """
+["network.parquet"]
+"source, target" = {type = "string", meaning = "names"}
+strength = {type = "double", meaning = "score"}
+slope = {type = "double", sign = true, meaning = "of a line"}
+effect = {type = "string", sign = true, meaning = "in a word"}
+"""
+
+
+def test_the_sign_of_an_edge_is_the_column_that_its_method_declares(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    method = made_package(tmp_path, monkeypatch, "of_others_signed", {"columns.toml": SIGNED})
+    edges = pd.DataFrame({"source": ["a", "a", "b"], "target": ["b", "c", "c"]})
+    edges = edges.assign(strength=[0.3, 0.2, 0.1], slope=[0.5, -0.9, 0.1], spearman=-1.0)
+    items, about = pd.DataFrame({"name": [*"abc"]}), {"method": method}
+
+    def table(**more: object) -> NetworkTable:
+        return NetworkTable.build(edges, items, directed=True, metadata=about, **more)
+
+    assert table().sign_column == "slope"
+    assert regulon_table(table(score="strength"))["weight"].tolist() == [0.5, -0.9, 0.1]
+    assert table(score="slope").strongest().tolist() == [1, 0, 2]
+    for format in ("cx2", "html"):
+        path = tmp_path / format
+        export_network(edges, items, format, path, directed=True, name="n", metadata=about)
+    assert '"attribute": "slope"' in re.sub(r'":"', '": "', (tmp_path / "cx2").read_text())
+    assert '"heading": "sign"' in re.sub(r'":"', '": "', (tmp_path / "html").read_text())
+
+    folder = write_results(tmp_path / "results")
+    edges.assign(effect=["repression", "", "activation"]).to_parquet(folder / "network.parquet")
+    pd.DataFrame({"name": [*"abc"], "kept": True, "reason": ""}).to_parquet(
+        folder / "items.parquet"
+    )
+    results = read_results(folder)
+    results.summary |= {"method": method, "ranked_by": {"score": "slope"}, "directed": True}
+    assert results.strongest(3)["slope"].tolist() == [-0.9, 0.5, 0.1]
+    assert best_edges(results)[1].columns.tolist() == ["source", "target", "slope", "effect"]
+    [a, b] = members_section(results, []).values["regulators"]
+    assert [(row["up"], row["down"]) for row in (a, b)] == [(0.0, 0.5), (1.0, 0.0)]
+
+    # Another method says nothing of these columns; of an unknown one they are what any says.
+    assert sign_column(edges, "mirna_targets") is None
+    assert sign_column(edges[["slope"]]) == "slope"
 
 
 def made_package(

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.io.networks.table import SIGNED_COLUMN
+from pairtile.method import sign_column
 from pairtile.runtime.record import doing
 from pairtile.statistics.modules import leiden_modules
 
@@ -57,6 +57,7 @@ def network_data(
     degree: pd.Series,
     *,
     score: str | None,
+    method: str,
     directed: bool,
     regulators: Collection[str] = (),
     grouping: Grouping | None = None,
@@ -73,6 +74,8 @@ def network_data(
         Edges of each node in the whole network, by name.
     score : str, optional
         The column that ``edges`` are ranked by.
+    method : str
+        What made them.
     grouping : Grouping, optional
         Of ``node_names(edges)``; None: modules are found by Leiden.
     verdicts : sequence of int, optional
@@ -93,7 +96,7 @@ def network_data(
     ends = np.column_stack(
         [names.get_indexer(pd.Index(edges[end])) for end in ("source", "target")]
     )
-    groups = grouping or _communities(ends, _strengths(edges, score), len(names))
+    groups = grouping or _communities(ends, _strengths(edges, score, method), len(names))
     # A network of so many edges is drawn as a whole; a larger one as modules first.
     whole = len(ends) <= 1_500
     modules, of_node = _modules(groups.of_node, ends)
@@ -129,7 +132,7 @@ def network_data(
         "whole": whole,
         "nodes": nodes,
         "edges": [list(row) for row in zip(*columns, strict=True)],
-        "categories": _categories(edges, items, names, ends),
+        "categories": _categories(edges, method, items, names, ends),
         "top": top,
         "top_edges": min(TOP_EDGES, len(ends)),
         "modules": modules,
@@ -141,12 +144,12 @@ def network_data(
     }
 
 
-def _strengths(edges: pd.DataFrame, score: str | None) -> NDArray[np.float64]:
+def _strengths(edges: pd.DataFrame, score: str | None, method: str) -> NDArray[np.float64]:
     """What holds modules together: the score where it is one of closeness, else each edge alike."""
     if score is None:
         return np.ones(len(edges))
     values = edges[score].to_numpy(dtype=np.float64)
-    values = np.abs(values) if score == SIGNED_COLUMN else values
+    values = np.abs(values) if score == sign_column(edges, method) else values
     return values if (values > 0).all() and np.isfinite(values).all() else np.ones(len(edges))
 
 
@@ -163,9 +166,13 @@ def _communities(ends: NDArray[np.int64], weights: NDArray[np.float64], n_nodes:
 
 
 def _categories(
-    edges: pd.DataFrame, items: pd.DataFrame, names: pd.Index[str], ends: NDArray[np.int64]
+    edges: pd.DataFrame,
+    method: str,
+    items: pd.DataFrame,
+    names: pd.Index[str],
+    ends: NDArray[np.int64],
 ) -> list[dict[str, object]]:
-    """Text columns of edges, the sign of a correlation, and the domains of nodes."""
+    """Text columns of edges, their sign where none of these says it, and the domains of nodes."""
     texts = {
         str(column).replace("_", " "): edges[column].fillna("").astype(str)
         for column in edges.select_dtypes(["object", "string"])
@@ -174,10 +181,10 @@ def _categories(
         if column not in ("source", "target", "p_method")
         and edges[column].nunique() <= max(MAX_VALUES, 0.8 * len(edges))
     }
-    if SIGNED_COLUMN in edges:
-        texts["sign"] = pd.Series(
-            np.where(edges[SIGNED_COLUMN] < 0, "negative", "positive"), dtype=str
-        )
+    sign = sign_column(edges, method)
+    if sign and not sign_column(edges, method, text=True):
+        known = edges[sign] < 0, edges[sign] >= 0
+        texts["sign"] = pd.Series(np.select(known, ("negative", "positive"), ""), dtype=str)
     found = []
     for heading, text in texts.items():
         values, codes = _coded(text)
