@@ -128,7 +128,7 @@ def test_modes_of_a_pair_are_one_entry_of_the_matrix(adata: anndata.AnnData) -> 
 
 def test_storing_refuses_what_cannot_be_stored(adata: anndata.AnnData) -> None:
     table = pd.DataFrame({"source": ["nobody"], "target": [adata.var_names[0]]})
-    with pytest.raises(ValueError, match="found gene 'nobody'; expected one of adata"):
+    with pytest.raises(ValueError, match="found 'nobody'; expected names of adata"):
         pairtile.add_network(adata, table)
     with pytest.raises(ValueError, match="found ndarray; expected an AnnData"):
         pairtile.add_network(adata.X, table)

@@ -111,10 +111,14 @@ def test_a_failing_writer_keeps_the_older_file(
 @pytest.mark.parametrize(
     ("network", "items", "message"),
     [
-        (chain(["a", "b"]).drop(columns="target"), items_table(["a", "b"]), "column 'target'"),
+        (chain(["a", "b"]).drop(columns="target"), items_table(["a", "b"]), "no column target"),
         (chain(["a", "b"])[["source", "target"]], items_table(["a", "b"]), "none of the columns"),
-        (chain(["a", "z"]), items_table(["a", "b"]), "target 'z' is not a kept gene"),
-        (chain(["dropped", "a"]), items_table(["a", "b"]), "source 'dropped' is not a kept gene"),
+        (chain(["a", "z"]), items_table(["a", "b"]), "target: found 'z'; expected kept genes"),
+        (
+            chain(["dropped", "a"]),
+            items_table(["a", "b"]),
+            "source: found 'dropped'; expected",
+        ),
         (chain(["a", "b"]), items_table(["a", "b", "a"]), "gene 'a' is named twice"),
     ],
 )

@@ -236,10 +236,10 @@ def test_an_empty_network_has_no_precision() -> None:
         ),
         (
             {"gold": GOLD.rename(columns={"source": "regulator"})},
-            "gold standard: found columns 'regulator', 'target'; expected 'source', too",
+            "gold standard: found no column source; expected source, target",
         ),
-        ({"ranking": PERFECT.drop(columns="score")}, "ranking: found columns .*; expected 'score'"),
-        ({"network": PERFECT[["score"]]}, "expected 'source' and 'target', too"),
+        ({"ranking": PERFECT.drop(columns="score")}, "ranking: found no column score; expected"),
+        ({"network": PERFECT[["score"]]}, "network: found no column source, target"),
         ({"ranking": PERFECT.assign(target="x")}, "ranking: target x is not among the genes"),
         ({"network": PERFECT.assign(source=7)}, "network: source 7 is not among the genes"),
         ({"ranking": pd.concat([PERFECT, PERFECT])}, "'a' -> 'b' occurs twice"),

@@ -46,7 +46,8 @@ def write_store(folder: Path, score: str = "mi_bits", group_rows: int = 100) -> 
     pairs.to_parquet(folder / "pairs.parquet", row_group_size=group_rows)
     names = [f"<b>{k}</b>" if k == 7 else f"gene{k}" for k in range(N_ITEMS)]
     write_parquet(folder / "items.parquet", pd.DataFrame({"name": names}), PACKAGE)
-    write_json(folder / "summary.json", {"method": "mutual_information", "counts": {}})
+    method = {"correlation": "multimodal_correlation"}.get(score, "mutual_information")
+    write_json(folder / "summary.json", {"method": method, "counts": {}})
     (folder / "report.html").write_text(f"<title>{folder.name}: found</title>")
     return pairs
 

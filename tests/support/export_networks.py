@@ -101,7 +101,8 @@ def write(
 ) -> Path:
     """Export a network, ranked by ``score``, into ``folder`` under its usual name."""
     path = folder / f"network.{EXPORT_FORMATS[format].suffix}"
-    about = {"directed": directed, "name": 'demo "1" <α>', "metadata": METADATA}
+    of_modes = {"method": "multimodal_correlation"} if "correlation" in network else {}
+    about = {"directed": directed, "name": 'demo "1" <α>', "metadata": METADATA | of_modes}
     export_network(network, items, format, path, score=score, **about)
     return path
 

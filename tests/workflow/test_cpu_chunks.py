@@ -12,6 +12,8 @@ from pairtile.declare.messages import Message
 from pairtile.engine import tiles
 from pairtile.engine.chunk_file import ChunkFile
 from pairtile.engine.estimator import Cost
+from pairtile.errors import DeviceError
+from pairtile.gpu import device
 from pairtile.gpu.device import choose
 from pairtile.methods.multimodal_correlation.score import MultimodalCorrelation
 from pairtile.runtime.files import read_json
@@ -175,3 +177,14 @@ def test_both_give_what_a_gpu_gives_alone(tmp_path: Path) -> None:
     found, expected = (pq.read_table(a.out / "pairs.parquet") for a in (both, cuda))
     assert found.num_rows
     assert found.equals(expected)
+
+
+@pytest.mark.parametrize("backend", ["both", "cuda"])
+def test_a_job_that_lacks_its_gpu_claims_no_value_of_the_configuration(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, backend: str
+) -> None:
+    monkeypatch.setattr(device, "_cuda_problem", lambda: "PROBLEM")
+    analysis = planned(tmp_path, "mutual_information", backend)
+    with pytest.raises(DeviceError, match=r"^backend: .*PROBLEM") as refused:
+        analysis.compute("chunks")
+    assert "found" not in str(refused.value)  # the plan says cuda, whichever was configured

@@ -5,20 +5,36 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 import tomllib
 from pathlib import Path
+from pkgutil import resolve_name
+from typing import cast
 
+import jinja2
 import lxml.html
 import networkx
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from pairtile.downstream.members import members_section
+from pairtile.io.networks import export_network
+from pairtile.io.networks.edge_lists import regulon_table
+from pairtile.io.networks.table import NetworkTable
+from pairtile.method import Method, methods, sign_column
+from pairtile.report.formats import join_list
+from pairtile.report.method_report import best_edges
+from pairtile.report.results import read_results
+from pairtile.report.text import PageText
+from pairtile.runtime.job import logged_to
+from pairtile.view.index import DEFECT, last_error
 from paths import ROOT, TESTS
+from result_files import write_results
 from scipy.stats import kendalltau
 from workflow_runs import command, environment, run, write_config
 
@@ -182,3 +198,111 @@ def test_a_method_that_cannot_be_loaded_is_named(installed: Path, tmp_path: Path
     assert done.returncode != 0
     assert "entry point broken = not_there:METHOD" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+MISTAKES = {
+    "value": ("text.md.j2", "{% macro headline() %}\n{{ counts.no.such }}\n{% endmacro %}\n", 2),
+    "syntax": ("text.md.j2", "\n\n{% macro headline( %}\n", 3),
+    "outside_macros": ("text.md.j2", "\n{% set share = 1 // 0 %}\n", 2),
+    "function": ("report.py", "def chart():\n    return [][0]\n", 2),
+    "wrong_call": (
+        "report.py",
+        "from pairtile.report.formats import join_list\n\ndef chart():\n    return join_list(3)\n",
+        4,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", [*MISTAKES])
+def test_its_own_mistakes_are_told_as_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    file, text, line = MISTAKES[name]
+    package = made_package(tmp_path, monkeypatch, f"of_others_{name}", {file: text})
+    results = read_results(write_results(tmp_path / "results"))
+    results.summary["method"] = package
+    log = tmp_path / "job.log"
+    make = (
+        (lambda: PageText(results).text("headline"))
+        if file == "text.md.j2"
+        else resolve_name(f"{package}.report:chart")
+    )
+    kinds = (jinja2.TemplateError, ArithmeticError, LookupError, TypeError)
+    with pytest.raises(kinds), logged_to(log, tmp_path):
+        make()
+    said = last_error(log)
+    assert f"a defect of {package} ({file}, line {line}): " in said
+    assert said.startswith(DEFECT)  # as the run's last words and its page know it
+
+
+def test_mistakes_of_pairtile_stay_pairtile_s(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (
+        "from pairtile.methods.mutual_information.signs import modes\n"
+        "def chart():\n    return modes(None, None, None)\n"
+    )
+    package = made_package(tmp_path, monkeypatch, "of_others_sound", {"report.py": text})
+    for number, broken in enumerate([join_list, resolve_name(f"{package}.report:chart")]):
+        log = tmp_path / f"{number}.log"
+        with pytest.raises(TypeError), logged_to(log, tmp_path):
+            broken()
+        assert last_error(log).startswith("a defect of pairtile: ")
+
+
+SIGNED = """
+["network.parquet"]
+"source, target" = {type = "string", meaning = "names"}
+strength = {type = "double", meaning = "score"}
+slope = {type = "double", sign = true, meaning = "of a line"}
+effect = {type = "string", sign = true, meaning = "in a word"}
+"""
+
+
+def test_the_sign_of_an_edge_is_the_column_that_its_method_declares(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    method = made_package(tmp_path, monkeypatch, "of_others_signed", {"columns.toml": SIGNED})
+    edges = pd.DataFrame({"source": ["a", "a", "b"], "target": ["b", "c", "c"]})
+    edges = edges.assign(strength=[0.3, 0.2, 0.1], slope=[0.5, -0.9, 0.1], spearman=-1.0)
+    items, about = pd.DataFrame({"name": [*"abc"]}), {"method": method}
+
+    def table(**more: object) -> NetworkTable:
+        return NetworkTable.build(edges, items, directed=True, metadata=about, **more)
+
+    assert table().sign_column == "slope"
+    assert regulon_table(table(score="strength"))["weight"].tolist() == [0.5, -0.9, 0.1]
+    assert table(score="slope").strongest().tolist() == [1, 0, 2]
+    for format in ("cx2", "html"):
+        path = tmp_path / format
+        export_network(edges, items, format, path, directed=True, name="n", metadata=about)
+    assert '"attribute": "slope"' in re.sub(r'":"', '": "', (tmp_path / "cx2").read_text())
+    assert '"heading": "sign"' in re.sub(r'":"', '": "', (tmp_path / "html").read_text())
+
+    folder = write_results(tmp_path / "results")
+    edges.assign(effect=["repression", "", "activation"]).to_parquet(folder / "network.parquet")
+    pd.DataFrame({"name": [*"abc"], "kept": True, "reason": ""}).to_parquet(
+        folder / "items.parquet"
+    )
+    results = read_results(folder)
+    results.summary |= {"method": method, "ranked_by": {"score": "slope"}, "directed": True}
+    assert results.strongest(3)["slope"].tolist() == [-0.9, 0.5, 0.1]
+    assert best_edges(results)[1].columns.tolist() == ["source", "target", "slope", "effect"]
+    [a, b] = members_section(results, []).values["regulators"]
+    assert [(row["up"], row["down"]) for row in (a, b)] == [(0.0, 0.5), (1.0, 0.0)]
+
+    # Another method says nothing of these columns; of an unknown one they are what any says.
+    assert sign_column(edges, "mirna_targets") is None
+    assert sign_column(edges[["slope"]]) == "slope"
+
+
+def made_package(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, files: dict[str, str]
+) -> str:
+    """A method of that name, in a package of that name, that is known to this process."""
+    (folder / name).mkdir()
+    for file, text in ({"__init__.py": ""} | files).items():
+        (folder / name / file).write_text(text)
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setitem(cast(dict[str, Method], methods()), name, Method(name, name, "", ""))
+    return name

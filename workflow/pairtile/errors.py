@@ -6,6 +6,7 @@ Anything else that is raised is a defect of pairtile and keeps its traceback.
 
 from __future__ import annotations
 
+from collections.abc import Container, Sequence
 from os import PathLike
 from typing import Self
 
@@ -37,6 +38,15 @@ class StoreError(PairtileError):
 
 class DeviceError(PairtileError):
     """A backend that was asked for and cannot be had."""
+
+
+def require_columns(table: Container[object], columns: Sequence[str], what: str) -> None:
+    """Raises ValueError naming the columns that a table of a library call lacks; ``what``: what the
+    call names it."""
+    if absent := [name for name in columns if name not in table]:
+        raise ValueError(
+            f"{what}: found no column {', '.join(absent)}; expected {', '.join(columns)}"
+        )
 
 
 def _legible(text: str) -> str:

@@ -11,7 +11,7 @@ the configuration at every start and must wait for pydantic alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -20,6 +20,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
+from pairtile.declare.columns import declared_columns
 from pairtile.errors import ConfigError
 
 GROUP = "pairtile.methods"
@@ -98,6 +99,21 @@ def methods() -> Mapping[str, Method]:
             raise ConfigError(f"{place}: found a second method {loaded.name!r}")
         found[loaded.name] = loaded
     return found
+
+
+def sign_column(columns: Container[str], method: str = "", text: bool = False) -> str | None:
+    """The one of a network's columns whose sign is that of the relation of an edge's ends, as
+    ``columns.toml`` of the method declares it; of a network of no known method, as any does. None
+    where no column says it. ``text``: the one that says it in a word.
+    """
+    known = methods()
+    declared = (
+        column
+        for one in ([known[method]] if method in known else known.values())
+        for column in declared_columns(one.package, "network.parquet")
+        if column.sign and (column.type == "string") == text
+    )
+    return next((name for column in declared for name in column.names if name in columns), None)
 
 
 def get_method(name: str) -> Method:

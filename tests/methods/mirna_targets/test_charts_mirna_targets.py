@@ -166,5 +166,5 @@ def test_the_first_hit_of_a_search_is_drawn_letter_by_letter() -> None:
 
 
 def test_an_alignment_must_be_whole() -> None:
-    with pytest.raises(ValueError, match="found no match_line; expected a row"):
+    with pytest.raises(ValueError, match="hit: found no column match_line; expected"):
         charts.alignment({"query_alignment": "a", "reference_alignment": "u"})

@@ -10,6 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.api.table import is_anndata
+from pairtile.errors import require_columns
+from pairtile.io.names import rows_of
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -71,11 +73,10 @@ def add_network(
     column = _weight(network, weight)
     if directed is None:
         directed = bool(network.attrs.get("directed", False))
-    rows = [adata.var_names.get_indexer(network[end].astype(str)) for end in ("source", "target")]
-    for end, row in zip(("source", "target"), rows, strict=True):
-        if (row < 0).any():
-            unknown = network[end].iloc[int(np.argmax(row < 0))]
-            raise ValueError(f"network: found gene {unknown!r}; expected one of adata.var_names")
+    rows = [
+        rows_of("network", network[end].astype(str), adata.var_names, "names of adata.var_names")
+        for end in ("source", "target")
+    ]
     values = np.ones(len(network)) if column is None else network[column].to_numpy(np.float64)
     target = adata.copy() if copy else adata
     target.varp[key_added] = _matrix(rows, values, adata.n_vars, directed)
@@ -102,9 +103,7 @@ def check_storage(expression: object, key_added: str | None, copy: bool) -> None
 
 
 def _weight(network: pd.DataFrame, weight: str | None) -> str | None:
-    missing = [name for name in ("source", "target", weight) if name and name not in network]
-    if missing:
-        raise ValueError(f"network: found no column {', '.join(missing)}; expected one")
+    require_columns(network, ["source", "target", *filter(None, [weight])], "network")
     ranked = network.attrs.get("score")
     if weight is None and ranked in network:
         return str(ranked)
@@ -113,7 +112,7 @@ def _weight(network: pd.DataFrame, weight: str | None) -> str | None:
 
 
 def _matrix(
-    rows: list[NDArray[np.intp]], values: NDArray[np.float64], n: int, directed: bool
+    rows: list[NDArray[np.int64]], values: NDArray[np.float64], n: int, directed: bool
 ) -> csr_matrix:
     from scipy.sparse import csr_array, csr_matrix  # what no other call should wait for
 

@@ -17,6 +17,7 @@ from pairtile.config.conditions import ConditionConfig
 from pairtile.config.modules import GeneModulesConfig
 from pairtile.gpu.device import choose
 from pairtile.io.annotations import annotations_of_table
+from pairtile.io.names import rows_of
 from pairtile.preprocess.null_design import NullDesign
 
 
@@ -93,7 +94,10 @@ def find_modules(
     table = as_table(expression)
     edges = None
     if network is not None:
-        source, target = (_rows(table, network[end], "network") for end in ("source", "target"))
+        source, target = (
+            rows_of("network", network[end], table.labels, "genes of the expression table")
+            for end in ("source", "target")
+        )
         strength = np.ones(len(network)) if weight is None else network[weight].abs().to_numpy()
         edges = source, target, strength.astype(np.float64)
     codes = _codes("batch", batch, table)
@@ -327,14 +331,6 @@ def _common(tables: list[ExpressionTable]) -> list[ExpressionTable]:
         ExpressionTable(table.values[table.labels.get_indexer(shared)], shared, table.samples)
         for table in tables
     ]
-
-
-def _rows(table: ExpressionTable, names: pd.Series, what: str) -> NDArray[np.int64]:
-    rows = table.labels.get_indexer(pd.Index(names))
-    if (rows < 0).any():
-        unknown = names.iloc[int(np.argmin(rows))]
-        raise ValueError(f"{what}: found {unknown!r}; expected genes of the expression table")
-    return rows.astype(np.int64)
 
 
 def _codes(name: str, labels: Labels | None, table: ExpressionTable) -> NDArray[np.int32] | None:

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from pairtile.api.messages import issue_warnings
+from pairtile.errors import require_columns
 from pairtile.io.names import GeneNames
 from pairtile.statistics import evaluation
 
@@ -26,7 +27,7 @@ def evaluate(
     universe: str = "auto",
     top: int = evaluation.TOP_EDGES,
 ) -> dict[str, Any]:
-    evaluation.require_columns(gold, ("source", "target"), "gold standard")
+    require_columns(gold, ("source", "target"), "gold standard")
     names, kind = GeneNames([*map(str, genes)]), "names of the gold standard"
     gold, said = names.spell(gold, ["source", "target"], kind)
     issue_warnings(said)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from pairtile.api.messages import issue_warnings
 from pairtile.api.table import Matrix, as_table
-from pairtile.io.names import GeneNames
+from pairtile.io.names import GeneNames, rows_of
 from pairtile.io.sparse_rows import SparseRows
 
 
@@ -75,10 +75,8 @@ def enrichment(
         if table is None or eigengenes.shape[1] != table.n_samples:
             raise ValueError("eigengenes: expected a column for each sample of expression")
         if table.genes is not None and genes != [*map(str, table.genes)]:
-            table_rows = table.genes.astype(str).get_indexer(pd.Index(genes))
-            if (table_rows < 0).any():
-                raise ValueError("background: expected genes of expression, where it is given")
-            values = table.values[table_rows]
+            of_table = table.genes.astype(str)
+            values = table.values[rows_of("background", genes, of_table, "genes of expression")]
         else:
             values = table.values
         n_samples = table.n_samples

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from pairtile.errors import require_columns
 from pairtile.statistics.modules import leiden_modules, link_communities
 
 METHODS = ("leiden", "links")
@@ -58,10 +59,7 @@ def network_modules(
     >>> network_modules(pd.concat([network, more]))["module"].tolist()
     [1, 1, 1, 2, 2, 2]
     """
-    wanted = ["source", "target", *([] if weight is None else [weight])]
-    missing = [name for name in wanted if name not in network]
-    if missing:
-        raise ValueError(f"network: found no column {', '.join(missing)}; expected {wanted}")
+    require_columns(network, ["source", "target", *filter(None, [weight])], "network")
     if method not in METHODS:
         raise ValueError(f"method: found {method!r}; expected one of {', '.join(METHODS)}")
     codes, genes = pd.factorize(network[["source", "target"]].to_numpy(dtype=object).ravel())

@@ -164,13 +164,16 @@ def check_results_writable(config: Config) -> None:
             it is what an analysis reads.
     """
     place = Path(config.results).absolute()
-    for name, analysis in config.analyses.items():
-        for key, path in analysis.input_files().items():
-            if place == Path(path).absolute():
-                text = (
-                    f"found {config.results!r}, which is analyses.{name}.{key}; expected a folder"
-                )
-                raise ConfigError(line("config", ("results",), f"{text} for results alone"))
+    read = {
+        Path(path).absolute(): f"analyses.{name}.{key}"
+        for name, analysis in config.analyses.items()
+        for key, path in analysis.input_files().items()
+    }
+    if place in read:
+        text = (
+            f"found {config.results!r}, which is {read[place]}; expected a folder for results alone"
+        )
+        raise ConfigError(line("config", ("results",), text))
     while not place.exists():
         place = place.parent
     if place.is_dir() and os.access(place, os.W_OK | os.X_OK):

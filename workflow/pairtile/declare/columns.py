@@ -49,6 +49,9 @@ class Columns:
         What the page writes above them, a comma between those of several names; empty: the name.
     when
         Of a column that not every analysis has: ``with `null```.
+    sign
+        Of a network: a number whose sign is that of the relation of an edge's ends, or a text
+        (``activation``, ``repression``).
     shared
         Declared by another room than the one that was asked for.
     """
@@ -59,6 +62,7 @@ class Columns:
     unit: str = ""
     heading: str = ""
     when: str = ""
+    sign: bool = False
     shared: bool = False
 
     def name_of(self, column: str) -> str | None:
@@ -129,7 +133,11 @@ def _columns(package: str, file: str) -> Iterator[Columns]:
                 for columns in declared_columns(room or package, other_file):
                     yield replace(columns, shared=columns.shared or bool(room))
             continue
-        if not {"type", "meaning"} <= set(fields) <= {"type", "unit", "meaning", "heading", "when"}:
+        if not (
+            {"type", "meaning"}
+            <= set(fields)
+            <= {"type", "unit", "meaning", "heading", "when", "sign"}
+        ):
             raise ValueError(f"{package}: {names} of {file} has the fields {sorted(fields)}")
         yield Columns(tuple(names.split(", ")), **fields)
 

@@ -20,10 +20,12 @@ from pairtile.downstream.activity_scores import (
 from pairtile.downstream.given import Q_VALUE, Given
 from pairtile.downstream.label_tests import label_means, label_test
 from pairtile.engine.estimator import TableSummary
+from pairtile.errors import require_columns
 from pairtile.io.annotations import Condition
 from pairtile.io.names import GeneNames
 from pairtile.io.networks.edge_lists import regulon_table
 from pairtile.io.networks.table import VALUE_COLUMNS
+from pairtile.method import sign_column
 from pairtile.runtime.files import atomic_path
 from pairtile.statistics.correction import known_q_values
 
@@ -77,15 +79,13 @@ def spelled_targets(edges: pd.DataFrame, genes: GeneNames) -> tuple[pd.DataFrame
 def weighted_edges(network: pd.DataFrame) -> pd.DataFrame:
     """The edges of any network as ``regulons_of`` takes them, the likeliest row of each pair.
 
-    ``weight`` is ``spearman`` or ``correlation`` where there is none, else 1; ``likelihood`` the
-    size of the score beside the largest, else 1. Raises ValueError for columns that are not there
-    and for numbers out of range.
+    Without a ``weight`` it is the column of the sign (``spearman``, ``correlation``), else 1;
+    ``likelihood`` the size of the score beside the largest, else 1. Raises ValueError for columns
+    that are not there and for numbers out of range.
     """
-    if missing := [name for name in ("source", "target") if name not in network]:
-        raise ValueError(f"regulons: found no column {', '.join(missing)}")
+    require_columns(network, ("source", "target"), "regulons")
     edges = network[["source", "target"]].astype(str)
-    # Columns that say the sign and size of a relation; the first that a network has.
-    weight = next((name for name in ("weight", "spearman", "correlation") if name in network), None)
+    weight = "weight" if "weight" in network else sign_column(network)
     score = next((name for name in VALUE_COLUMNS if name in network), None)
     edges["weight"] = 1.0 if weight is None else network[weight].fillna(0.0).astype(float)
     if "likelihood" in network:

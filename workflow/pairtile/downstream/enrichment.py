@@ -70,11 +70,9 @@ def enrichment_table(
     tested: list[tuple[str, str]] = []  # kind and name
     listed_rows: dict[int, Int64Array] = {}
     scores: dict[int, Float64Array] = {}
-    few = 0
-    for each in lists:
-        if each.rows.size < MIN_SET_GENES:
-            few += 1
-            continue
+    given = list(lists)
+    large = [each for each in given if each.rows.size >= MIN_SET_GENES]
+    for each in large:
         listed, possible = np.zeros(len(genes), dtype=bool), np.ones(len(genes), dtype=bool)
         listed[each.rows], possible[list(each.impossible)] = True, False
         found = overlap_tests(listed, sets.members, possible).assign(
@@ -99,7 +97,7 @@ def enrichment_table(
     columns = ["list", "kind", "gene_set", "overlap", "size", "expected", "effect"]
     counts = {
         "enrichment_lists": len(tested),
-        "enrichment_lists_with_few_genes": few,
+        "enrichment_lists_with_few_genes": len(given) - len(large),
         "enrichment_tests": n_tests,
         "enrichment_rows_left_out": 0,
     }

@@ -165,6 +165,7 @@ class Given:
             self.network,
             self.items,
             directed=self.directed,
+            metadata={"method": self.config.method},
             score=self.score,
             value=self.value,
         )

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from pairtile.io.networks.drawing import MAX_MODULES, Grouping
-from pairtile.io.networks.table import SIGNED_COLUMN
+from pairtile.method import sign_column
 from pairtile.report.formats import join_list
 from pairtile.report.method_report import (
     CaptionedFigure,
@@ -48,7 +48,7 @@ def members_section(results: Results, pictures: list[CaptionedFigure]) -> PageSe
             "best": BEST_TARGETS,
             # Genes of a module that are named at once; the others open.
             "first": 8,
-            "signs": _signs(results.network) is not None,
+            "signs": _signs(results.network, results.method) is not None,
             "groups": found,
             "modules": _modules(results, module),
             "n_modules": results.cached(drawn)["n_modules"],
@@ -74,16 +74,15 @@ def node_groups(results: Results) -> tuple[Grouping, pd.Index[str]]:
     return Grouping(groups, data["word"], data["words"], data["how"]), names
 
 
-def _signs(edges: pd.DataFrame) -> pd.DataFrame | None:
+def _signs(edges: pd.DataFrame, method: str) -> pd.DataFrame | None:
     """Of each edge, whether it activates and whether it represses; None where no column says."""
-    if "mode" in edges:
-        return pd.DataFrame(
-            {"up": edges["mode"] == "activation", "down": edges["mode"] == "repression"}
-        )
-    for column in ("spearman", SIGNED_COLUMN):
-        if column in edges:
-            return pd.DataFrame({"up": edges[column] > 0, "down": edges[column] < 0})
-    return None
+    if word := sign_column(edges, method, text=True):
+        sign = edges[word].map({"activation": 1, "repression": -1})
+    elif number := sign_column(edges, method):
+        sign = edges[number]
+    else:
+        return None
+    return pd.DataFrame({"up": sign > 0, "down": sign < 0})
 
 
 def _regulators(results: Results, module: pd.Series) -> list[dict[Hashable, object]]:
@@ -94,7 +93,7 @@ def _regulators(results: Results, module: pd.Series) -> list[dict[Hashable, obje
     table = pd.DataFrame({"targets": by_source.size()})
     best = by_source.head(BEST_TARGETS)
     table["best"] = best.groupby("source")["target"].agg(", ".join)
-    signs = _signs(edges)
+    signs = _signs(edges, results.method)
     if signs is not None:
         table[["up", "down"]] = signs.groupby(edges["source"]).mean()
     table["module"] = module.reindex(table.index)

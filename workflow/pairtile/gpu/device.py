@@ -128,7 +128,7 @@ def choose(backend: str = "auto") -> Device:
         return Device("cuda", properties["name"].decode(), reason)
     if backend == "cuda":
         raise DeviceError(
-            f"backend: found cuda, but {problem}; expected a CUDA device and CuPy "
+            f"backend: a GPU is needed, but {problem}; expected a CUDA device and CuPy "
             "(the extra cuda12 or cuda13 of pairtile brings it), or backend: auto or cpu"
         )
     return Device("cpu", f"{_cpu_name()}, {threads()} threads", problem)

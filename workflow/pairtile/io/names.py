@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
@@ -70,6 +72,21 @@ def check_characters(file: str | PathLike[str], kind: str, names: Iterable[str])
             place, character = f"{kind} {name!r}", f"the character {found.group()!r}"
             expected = "names without control characters, as tables and networks cannot hold them"
             raise InputError.at(file, place, character, expected)
+
+
+def rows_of(
+    place: str, names: Sequence[str] | pd.Series, index: pd.Index, expected: str
+) -> NDArray[np.int64]:
+    """The row of each name in an index: int64 (names,).
+
+    Raises ValueError for a name that is not there: ``place`` says whose it is, ``expected`` what
+    the index holds.
+    """
+    wanted = pd.Index(names)
+    rows = index.get_indexer(wanted)
+    if (rows < 0).any():
+        raise ValueError(f"{place}: found {wanted[int(rows.argmin())]!r}; expected {expected}")
+    return rows.astype(np.int64)
 
 
 def without_version(name: str) -> str:

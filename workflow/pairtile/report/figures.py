@@ -15,6 +15,7 @@ from matplotlib.ticker import PercentFormatter
 from numpy.typing import ArrayLike, NDArray
 
 from pairtile.declare.columns import explained
+from pairtile.method import sign_column
 from pairtile.report.charts import chart, embedding, histogram, lines, scatter
 from pairtile.report.formats import number, pluralise, shortened
 from pairtile.report.method_report import Drawn, FigureMaker, needed
@@ -232,8 +233,8 @@ def regulator(results: Results) -> Drawn:
     place = dict(zip(partners, zip(np.sin(turn), np.cos(turn), strict=True), strict=True))
     place[name] = (0.0, 0.0)
     shown = edges[edges["source"].isin(place) & edges["target"].isin(place)]
-    signs = [shown[name] for name in ("spearman", "correlation") if name in shown]
-    colour = np.where(signs[0] < 0 if signs else np.zeros(len(shown), bool), ORANGE, BLUE)
+    sign = sign_column(shown, results.method)
+    colour = np.where(shown[sign] < 0 if sign else np.zeros(len(shown), bool), ORANGE, BLUE)
     size = np.abs(shown[results.strength]) if results.strength else np.ones(len(shown))
     width = 0.4 + 1.6 * np.asarray(size / np.max(size))
     figure, (panel,) = figure_of_panels(width=6.4, height=6.4)

@@ -19,7 +19,7 @@ from pairtile.declare.columns import explained
 from pairtile.declare.messages import Message, messages_of
 from pairtile.declare.tables import empty_table, read_result_table
 from pairtile.engine.state import MANIFEST, open_state
-from pairtile.method import methods
+from pairtile.method import methods, sign_column
 from pairtile.report.formats import spaced
 
 if TYPE_CHECKING:
@@ -75,9 +75,9 @@ class MethodText:
 
     ``regulator`` and ``edge`` get an "s" where there are several. ``target`` names an item that is
     no regulator where ``item`` will not do. ``strength`` lists the columns that edges can be ranked
-    by: the first present one is used, by its size alone if it is ``signed``; the last has the unit
-    of ``score``. ``ties`` lists those that decide between equally strong ones, smallest first.
-    ``edge_table`` gives the table of edges further columns.
+    by: the first present one is used, by its size alone if it is declared as a ``sign``; the last
+    has the unit of ``score``. ``ties`` lists those that decide between equally strong ones,
+    smallest first. ``edge_table`` gives the table of edges further columns.
 
     Sentences are in ``text.md.j2`` in the method's folder (``pairtile.report.text``); ``numbers``
     gives what they show beside counts and parameters. ``warnings`` gives those beyond the summary's
@@ -97,7 +97,6 @@ class MethodText:
     edge: str = "edge"
     score: str = "score"
     strength: tuple[str, ...] = ()
-    signed: bool = False
     ties: tuple[str, ...] = ()
     warnings: Callable[[Results], Iterable[Message]] = lambda results: ()
     empty: Message = field(default=message("empty_network"))
@@ -184,9 +183,9 @@ def best_edges(results: Results) -> tuple[str, pd.DataFrame]:
     """The strongest edges: their ends, what ranks them, the sign, and how sure they are."""
     edges = results.strongest(ANSWER_ROWS)
     sure = [name for name in ("q_value", "p_value", "support") if name in edges][:1]
-    signs = (name for name in ("mode", "correlation") if name in edges)
-    sign = [name for name in signs if not str(results.strength).startswith(name)][:1]
-    columns = ["source", "target", results.strength, *sign, *sure]
+    sign = sign_column(edges, results.method, text=True) or sign_column(edges, results.method)
+    of_size = not str(results.strength).startswith(sign or "")  # else it says the sign itself
+    columns = ["source", "target", results.strength, *[sign] * of_size, *sure]
     shown = edges[list(dict.fromkeys(name for name in columns if name in edges))]
     return f"The strongest {results.text.edge}s", shown
 
@@ -377,7 +376,8 @@ class Results:
         if self.strength is None:
             return np.zeros(len(self.network))
         score = self.network[self.strength].to_numpy(dtype=np.float64)
-        return np.where(np.isnan(score), -np.inf, np.abs(score) if self.text.signed else score)
+        signed = sign_column([self.strength], self.method)
+        return np.where(np.isnan(score), -np.inf, np.abs(score) if signed else score)
 
     @cached_property
     def dropped(self) -> pd.DataFrame:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pairtile.errors import PairtileError, StoreError
+from pairtile.method import methods
 from pairtile.runtime.end_together import end_with_parent, end_with_run
 from pairtile.runtime.files import full_disk, writing
 from pairtile.runtime.record import log
@@ -76,8 +77,8 @@ def job(snakemake: Any, threads: int | None = None) -> Iterator[None]:
 
 
 def log_error(error: Exception, out: str | os.PathLike[str]) -> bool:
-    """Log, once, what a person has to know of an error on making the file ``out``; whether it is no
-    defect of pairtile."""
+    """Log, once, what a person has to know of the error that is being handled, on making the file
+    ``out``; whether it is no defect of the program."""
     known: Exception | None = None
     if isinstance(error, MemoryError):
         traceback.clear_frames(error.__traceback__)  # lets go of the arrays that filled it
@@ -95,9 +96,28 @@ def log_error(error: Exception, out: str | os.PathLike[str]) -> bool:
         if known:
             log.error("%s", known)
         else:
-            log.exception("a defect of pairtile: please report it with this log", exc_info=error)
+            log.exception("%s", _defect(error), exc_info=error)
         vars(error)["was_said"] = True
     return known is not None
+
+
+def _defect(error: Exception) -> str:
+    """Whose defect an error is: of the package with the method's frame that is the innermost."""
+    from jinja2.debug import rewrite_traceback_stack
+
+    rewrite_traceback_stack()  # frames of templates get the lines of their files
+    found = (
+        (method.package.partition(".")[0], f"{Path(frame.filename).name}, line {frame.lineno}")
+        for frame in reversed(traceback.extract_tb(error.__traceback__))
+        for method in methods().values()
+        if Path(frame.filename).is_relative_to(method.folder)
+    )
+    package, place = next(found, ("pairtile", ""))
+    return (
+        "a defect of pairtile: please report it with this log"
+        if package == "pairtile"
+        else f"a defect of {package} ({place}): please report it to its authors with this log"
+    )
 
 
 @contextmanager

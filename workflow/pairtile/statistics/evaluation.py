@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from pairtile.arrays import BoolArray, Float64Array, Int64Array
+from pairtile.errors import require_columns
 
 WHOLE_TABLE = 0.75
 """A gold standard that names this share of the table's genes is taken to judge all of them."""
@@ -50,14 +51,6 @@ class Truth:
         """Which of these edges are candidates."""
         source, target = edge // self.n_genes, edge % self.n_genes
         return self.is_source[source] & self.is_judged_target[target] & (source != target)
-
-
-def require_columns(table: pd.DataFrame, columns: Sequence[str], what: str) -> None:
-    """Raises ValueError naming the columns that a table lacks."""
-    absent = [repr(name) for name in columns if name not in table]
-    if absent:
-        held = ", ".join(map(repr, table.columns)) or "none"
-        raise ValueError(f"{what}: found columns {held}; expected {' and '.join(absent)}, too")
 
 
 def read_truth(

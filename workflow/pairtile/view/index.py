@@ -24,7 +24,7 @@ from pairtile.runtime.results_lock import LOCK_FILE
 
 STYLE = Path(__file__).parents[1] / "report/templates/report.css"
 
-DEFECT = "a defect of pairtile"
+DEFECT = "a defect of "
 _LOG_LINE = re.compile(r"^\d\d:\d\d:\d\d ([A-Z]+) (.*)$")
 
 

@@ -30,9 +30,9 @@ from pairtile.declare.tables import read_result_table
 from pairtile.engine.custody import check_finished
 from pairtile.errors import StoreError
 from pairtile.io.names import GeneNames
-from pairtile.io.networks.table import SIGNED_COLUMN, VALUE_COLUMNS
+from pairtile.io.networks.table import VALUE_COLUMNS
 from pairtile.io.symbols import unique_labels
-from pairtile.method import methods
+from pairtile.method import methods, sign_column
 from pairtile.runtime.files import read_json, read_table, write_arrays, write_json
 from pairtile.runtime.user_cache import user_cache
 
@@ -134,6 +134,7 @@ class PairStore(Store):
                 f"{self.path}: its rows are not pairs of two items with a score, so that they "
                 f"cannot be looked up; {folder / 'report.html'} shows what was found"
             )
+        self._signed = sign_column([self.score], str(self.summary.get("method", ""))) is not None
         self.rows = self._file.metadata.num_rows
         self._columns = [columns.index(name) for name in ("i", "j", self.score)]
         self.index = self._open_index()
@@ -175,8 +176,7 @@ class PairStore(Store):
     def pairs(self, least: float = 0.0) -> Iterator[Pairs]:
         """All pairs with a score from ``least`` on, in the order of the file, in parts."""
         low, high = self._ranges[2]
-        signed = self.score == SIGNED_COLUMN
-        highest = np.maximum(np.abs(low), np.abs(high)) if signed else high
+        highest = np.maximum(np.abs(low), np.abs(high)) if self._signed else high
         for group in np.flatnonzero(~(highest < np.float32(least))).tolist():
             found = self._read([group])
             here = slice(None) if not least else self._strength(found.score) >= np.float32(least)
@@ -184,7 +184,7 @@ class PairStore(Store):
 
     def _strength(self, score: NDArray[np.float32]) -> NDArray[np.float32]:
         """What pairs are ranked by: a correlation whatever its sign; nothing is below 0."""
-        return np.abs(score) if self.score == SIGNED_COLUMN else np.maximum(score, 0)
+        return np.abs(score) if self._signed else np.maximum(score, 0)
 
     def _best(self, pairs: Pairs, least: float) -> Pairs:
         strength = self._strength(pairs.score)

@@ -14,6 +14,6 @@ def tau_of_edges(results: Results) -> Drawn:
 
 
 REPORT = MethodReport(
-    MethodText("Kendall's tau", __package__, score="tau", strength=("tau",), signed=True),
+    MethodText("Kendall's tau", __package__, score="tau", strength=("tau",)),
     {**COMMON_FIGURES, "tau_of_edges": tau_of_edges},
 )

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.gpu.device import threads
-from pairtile.io.networks.table import SIGNED_COLUMN
+from pairtile.method import sign_column
 from pairtile.runtime import job
 from pairtile.runtime.forks import in_forks
 from pairtile.runtime.record import doing
@@ -60,6 +60,7 @@ def network_data(
     degree: pd.Series,
     *,
     score: str | None,
+    method: str,
     directed: bool,
     regulators: Collection[str] = (),
     grouping: Grouping | None = None,
@@ -76,6 +77,8 @@ def network_data(
         Edges of each node in the whole network, by name.
     score : str, optional
         The column that ``edges`` are ranked by.
+    method : str
+        What made them.
     grouping : Grouping, optional
         Of ``node_names(edges)``; None: modules are found by Leiden.
     verdicts : sequence of int, optional
@@ -97,7 +100,7 @@ def network_data(
     ends = np.column_stack(
         [names.get_indexer(pd.Index(edges[end])) for end in ("source", "target")]
     )
-    groups = grouping or _communities(ends, _strengths(edges, score), len(names))
+    groups = grouping or _communities(ends, _strengths(edges, score, method), len(names))
     # A network of so many edges is drawn as a whole; a larger one as modules first.
     whole = len(ends) <= 1_500
     modules, of_node = _modules(groups.of_node, ends)
@@ -133,7 +136,7 @@ def network_data(
         "whole": whole,
         "nodes": nodes,
         "edges": [list(row) for row in zip(*columns, strict=True)],
-        "categories": _categories(edges, items, names, ends),
+        "categories": _categories(edges, method, items, names, ends),
         "top": top,
         "top_edges": min(TOP_EDGES, len(ends)),
         "modules": modules,
@@ -145,12 +148,12 @@ def network_data(
     }
 
 
-def _strengths(edges: pd.DataFrame, score: str | None) -> NDArray[np.float64]:
+def _strengths(edges: pd.DataFrame, score: str | None, method: str) -> NDArray[np.float64]:
     """What holds modules together: the score where it is one of closeness, else each edge alike."""
     if score is None:
         return np.ones(len(edges))
     values = edges[score].to_numpy(dtype=np.float64)
-    values = np.abs(values) if score == SIGNED_COLUMN else values
+    values = np.abs(values) if score == sign_column(edges, method) else values
     return values if (values > 0).all() and np.isfinite(values).all() else np.ones(len(edges))
 
 
@@ -167,9 +170,13 @@ def _communities(ends: NDArray[np.int64], weights: NDArray[np.float64], n_nodes:
 
 
 def _categories(
-    edges: pd.DataFrame, items: pd.DataFrame, names: pd.Index[str], ends: NDArray[np.int64]
+    edges: pd.DataFrame,
+    method: str,
+    items: pd.DataFrame,
+    names: pd.Index[str],
+    ends: NDArray[np.int64],
 ) -> list[dict[str, object]]:
-    """Text columns of edges, the sign of a correlation, and the domains of nodes."""
+    """Text columns of edges, their sign where none of these says it, and the domains of nodes."""
     texts = {
         str(column).replace("_", " "): edges[column].fillna("").astype(str)
         for column in edges.select_dtypes(["object", "string"])
@@ -178,10 +185,10 @@ def _categories(
         if column not in ("source", "target", "p_method")
         and edges[column].nunique() <= max(MAX_VALUES, 0.8 * len(edges))
     }
-    if SIGNED_COLUMN in edges:
-        texts["sign"] = pd.Series(
-            np.where(edges[SIGNED_COLUMN] < 0, "negative", "positive"), dtype=str
-        )
+    sign = sign_column(edges, method)
+    if sign and not sign_column(edges, method, text=True):
+        known = edges[sign] < 0, edges[sign] >= 0
+        texts["sign"] = pd.Series(np.select(known, ("negative", "positive"), ""), dtype=str)
     found = []
     for heading, text in texts.items():
         values, codes = _coded(text)
@@ -247,11 +254,7 @@ def _places_in_modules(of_node: NDArray[np.int64], ends: NDArray[np.int64]) -> N
     sizes = [len(members) for members in groups]
     # The modules of some thousand genes take seconds. A user's own process is not forked.
     forks = min(threads(), 1 + sum(n * n for n in sizes) // 500_000) if job.RUNS else 1
-    boxes = list(in_forks(forks, place_nodes, sizes, edges))
-    places = np.zeros((len(of_node), 2))
-    for members, box, corner in zip(groups, boxes, _pack(boxes), strict=True):
-        places[members] = box + corner
-    return places
+    return _side_by_side(len(of_node), groups, [*in_forks(forks, place_nodes, sizes, edges)])
 
 
 def _short(edges: pd.DataFrame, score: str | None) -> list[float | None]:
@@ -277,15 +280,12 @@ def place_nodes(n_nodes: int, edges: Sequence[tuple[int, int]]) -> np.ndarray:
     hubs and their leaves well and draws no random number (one of more than 500 nodes by the forces
     of Fruchterman and Reingold); the components are then packed side by side, largest first.
     """
-    places = np.zeros((n_nodes, 2))
     if not n_nodes:
-        return places
+        return np.zeros((0, 2))
     graph = igraph.Graph(n=n_nodes, edges=list(edges)).simplify()
     components = sorted(graph.connected_components(), key=lambda part: (-len(part), part))
     boxes = [_place_component(graph.induced_subgraph(part)) for part in components]
-    for part, box, corner in zip(components, boxes, _pack(boxes), strict=True):
-        places[part] = box + corner
-    return places
+    return _side_by_side(n_nodes, components, boxes)
 
 
 def _place_component(graph: igraph.Graph) -> np.ndarray:
@@ -317,17 +317,20 @@ def _place_component(graph: igraph.Graph) -> np.ndarray:
     return places * float(scale)
 
 
-def _pack(boxes: list[np.ndarray]) -> list[np.ndarray]:
-    """A lower corner for each box: in turn where it lies lowest, on a page about 3:2 wide."""
+def _side_by_side(
+    n_nodes: int, parts: Sequence[Sequence[int] | NDArray[np.int64]], boxes: Sequence[np.ndarray]
+) -> np.ndarray:
+    """Places of all nodes: each box, which holds those of a part, in turn where it lies lowest, on
+    a page about 3:2 wide."""
     # Sizes in whole columns of SPACING, with a margin of one and a half.
     sizes = [np.ceil((box.max(axis=0) + 1.5 * SPACING) / SPACING).astype(int) for box in boxes]
     area = sum(int(width * height) for width, height in sizes)
     columns = max([int(np.sqrt(1.6 * area)), *(int(width) for width, _ in sizes)])
     top = np.zeros(columns, dtype=int)
-    corners = []
-    for width, height in sizes:
+    places = np.zeros((n_nodes, 2))
+    for part, box, (width, height) in zip(parts, boxes, sizes, strict=True):
         windows = np.lib.stride_tricks.sliding_window_view(top, width).max(axis=1)
         x = int(windows.argmin())
-        corners.append(np.array([x, windows[x]]) * SPACING)
+        places[part] = box + np.array([x, windows[x]]) * SPACING
         top[x : x + width] = windows[x] + height
-    return corners
+    return places

@@ -54,7 +54,7 @@ def write_sif(network: NetworkTable, path: Path) -> None:
     Tabs as separators let names hold spaces; the format knows no quoting and no direction. A pair
     with several rows is written once: Cytoscape passes over a line that is there already.
     """
-    interaction = str(network.metadata.get("method", "association"))
+    interaction = network.method or "association"
     names = network.names
     with path.open("w", encoding="utf-8", newline="\n") as lines:
         _, first = np.unique(network.end_pairs(), axis=0, return_index=True)
@@ -68,11 +68,11 @@ def write_regulon(network: NetworkTable, path: Path) -> None:
     separated columns with a header, as decoupler reads them (``pandas.read_csv(file, sep="\\t",
     quoting=3, dtype={"source": str, "target": str}, keep_default_na=False)``).
 
-    ``weight`` is the sign and size of the relation, ``spearman`` where a network has it (VIPER's
-    mode of regulation; 0 where it is not known), else the network's value. ``likelihood`` is the
-    value's size beside the largest, 0 to 1. An edge of an undirected network stands under each of
-    its ends that is a regulator, or under both if no regulators were given. Every (regulator,
-    target) is there once, with its strongest row; edges without a value are left out.
+    ``weight`` is the column of the sign, such as ``spearman`` (VIPER's mode of regulation; 0 where
+    it is not known), else the network's value. ``likelihood`` is the value's size beside the
+    largest, 0 to 1. An edge of an undirected network stands under each of its ends that is a
+    regulator, or under both if no regulators were given. Every (regulator, target) is there once,
+    with its strongest row; edges without a value are left out.
     """
     regulon_table(network).to_csv(
         path,
@@ -135,15 +135,15 @@ def regulon_table(network: NetworkTable) -> pd.DataFrame:
     """``source``, ``target``, ``weight``, ``likelihood``, as ``write_regulon`` says."""
     edges = _edges_of_regulators(network)
     value = edges["value"].abs()
-    signed = edges["value"] if "spearman" not in edges else edges["spearman"].fillna(0.0)
     return edges[["source", "target"]].assign(
-        weight=signed, likelihood=value / max(value.max(), np.finfo(float).tiny)
+        weight=edges["sign"].fillna(0.0),
+        likelihood=value / max(value.max(), np.finfo(float).tiny),
     )
 
 
 def _edges_of_regulators(network: NetworkTable) -> pd.DataFrame:
-    """``source``, ``target`` (names), ``value`` and, where there, ``spearman``; regulators in the
-    order of the genes, each with its strongest edges first."""
+    """``source``, ``target`` (names), ``value`` and ``sign`` (the column that says it, else the
+    value); regulators in the order of the genes, each with its strongest edges first."""
     edges = network.directed_edges()
     if not network.directed and network.is_regulator.any():
         edges = edges[network.is_regulator[edges["source"]]]
@@ -156,7 +156,7 @@ def _edges_of_regulators(network: NetworkTable) -> pd.DataFrame:
             "source": names[source],
             "target": names[target],
             "value": rows[network.value_column].to_numpy(dtype=np.float64),
-            **({"spearman": rows["spearman"].to_numpy()} if "spearman" in rows else {}),
+            "sign": rows[network.sign_column or network.value_column].to_numpy(dtype=np.float64),
             "rank": rank,
         }
     )

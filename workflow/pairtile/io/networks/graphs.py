@@ -144,11 +144,7 @@ def _cx2_style(network: NetworkTable) -> dict[str, object]:
     low, high = weight.min(), weight.max()
     if low < high:
         edges["EDGE_WIDTH"] = _continuous("weight", [float(low), float(high)], WIDTHS)
-    # The column whose sign is that of the relation.
-    signed = next(
-        (column for column in ("spearman", "correlation") if column in network.columns), None
-    )
-    if signed is not None:
+    if signed := network.sign_column:
         edges["EDGE_LINE_COLOR"] = _continuous(signed, [0.0], (NEGATIVE, POSITIVE))
     return {
         "default": {

@@ -65,6 +65,7 @@ def _values(network: NetworkTable) -> dict[str, object]:
         items,
         pd.Series(degree, index=names),
         score=network.score_column,
+        method=network.method,
         directed=network.directed,
         regulators=set(names[network.is_regulator]),
     )

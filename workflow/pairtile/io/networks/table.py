@@ -8,13 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from pairtile.io.names import check_characters
+from pairtile.errors import require_columns
+from pairtile.io.names import check_characters, rows_of
+from pairtile.method import sign_column
 
 VALUE_COLUMNS = ("mi_bits", "mi_nats", "correlation", "score")
 """What an edge is worth in its own unit; the first that a network has is its value."""
-
-SIGNED_COLUMN = "correlation"
-"""What edges are ranked by the size of, whatever the sign; of other scores a low one is weak."""
 
 NODE_COLUMNS = (
     *("item", "symbol", "table", "role", "is_regulator", "degree", "module"),
@@ -36,6 +35,8 @@ class NetworkTable:
     of the kept genes, in order; ``source`` and ``target`` are the edges' ends as row numbers of
     ``genes``, int64, shape (edges,). ``score_column``: the column that ranks the edges.
     ``value_column``: the column of what an edge is worth in one number, in its own unit.
+    ``method``: what made them, "" where that is not known. ``sign_column``: the column whose sign
+    is that of the relation; edges that it ranks are strong by its size.
     """
 
     edges: pd.DataFrame
@@ -47,6 +48,8 @@ class NetworkTable:
     metadata: dict[str, Scalar]
     score_column: str
     value_column: str
+    method: str
+    sign_column: str | None
 
     @classmethod
     def build(
@@ -61,9 +64,7 @@ class NetworkTable:
         value: str | None = None,
     ) -> NetworkTable:
         """Check and number a network. Raises as ``export_network`` says."""
-        for column in ("source", "target"):
-            if column not in network:
-                raise ValueError(f"the network has no column {column!r}")
+        require_columns(network, ("source", "target"), "network")
         numbers = _numbers_of_edges(network)
         if not numbers:
             known = ", ".join(VALUE_COLUMNS)
@@ -76,19 +77,26 @@ class NetworkTable:
         if not index.is_unique:
             raise ValueError(f"gene {index[index.duplicated()][0]!r} is named twice in items")
         check_characters("network", "gene", index)
+        method = str((metadata or {}).get("method") or "")
+        source, target = (
+            rows_of(end, network[end].astype(object), index, "kept genes of the items table")
+            for end in ("source", "target")
+        )
         if score is None or score not in network:
             # The first that holds a number; of empty ones the first.
             score = next((name for name in numbers if network[name].notna().any()), numbers[0])
         return cls(
             edges=network.reset_index(drop=True),
             genes=genes,
-            source=_rows(network["source"], index),
-            target=_rows(network["target"], index),
+            source=source,
+            target=target,
             directed=directed,
             name=name,
             metadata={str(k): _scalar(v) for k, v in (metadata or {}).items() if v is not None},
             score_column=score,
             value_column=score if value is None or value not in network else value,
+            method=method,
+            sign_column=sign_column(network, method),
         )
 
     @property
@@ -127,7 +135,7 @@ class NetworkTable:
     def strongest(self) -> np.ndarray:
         """Rows of ``edges`` from the strongest to the weakest; ties in order, NaN last."""
         score = self.edges[self.score_column].to_numpy(dtype=np.float64)
-        score = np.abs(score) if self.score_column == SIGNED_COLUMN else score
+        score = np.abs(score) if self.score_column == self.sign_column else score
         return np.argsort(-score, kind="stable")
 
     def directed_edges(self) -> pd.DataFrame:
@@ -178,14 +186,6 @@ def _records(frame: pd.DataFrame) -> list[dict[str, Scalar]]:
         found = zip(records[row].items(), missing[row], strict=True)
         records[row] = {column: value for (column, value), skip in found if not skip}
     return records
-
-
-def _rows(ends: pd.Series, index: pd.Index) -> np.ndarray:
-    rows = np.asarray(index.get_indexer(pd.Index(ends.astype(object))), dtype=np.int64)
-    if (rows < 0).any():
-        unknown = ends.iloc[int((rows < 0).argmax())]
-        raise ValueError(f"{ends.name} {unknown!r} is not a kept gene of the items table")
-    return rows
 
 
 def _scalar(value: object) -> Scalar:

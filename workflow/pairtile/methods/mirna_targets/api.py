@@ -13,6 +13,7 @@ from pairtile.api.analyse import attributes, finished, kept_run, result_table
 from pairtile.api.keywords import Keywords
 from pairtile.api.prepare import Inputs
 from pairtile.api.settings import SectionMapping
+from pairtile.errors import require_columns
 from pairtile.gpu.device import choose
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
 from pairtile.methods.mirna_targets.energy import DuplexEnergy, viennarna_duplex_energy
@@ -226,11 +227,7 @@ def mirna_edges(hits: pd.DataFrame) -> pd.DataFrame:
     0      m  transcript_0       2        400.0
     """
     needed = ("mirna", "transcript", "score", "energy_kcal_mol")
-    missing = [name for name in needed if name not in hits]
-    if missing:
-        raise ValueError(
-            f"hits: found no column {', '.join(missing)}; expected a table of mirna_targets"
-        )
+    require_columns(hits, needed, "hits")
     # Hits are sorted by their pair, so that equals stay in the order of the workflow.
     edges = target_edges(hits, ("mirna", "transcript")).sort_values(
         ["score", "energy_kcal_mol"], ascending=[False, True], kind="stable", ignore_index=True

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 from scipy.cluster.hierarchy import leaves_list, linkage
 
+from pairtile.errors import require_columns
 from pairtile.methods.mirna_targets.hits_bed_gff3 import COLOURS
 from pairtile.methods.mirna_targets.report_hits import (
     GENES,
@@ -366,9 +367,7 @@ def alignment(hit: Mapping[str, Any] | pd.Series | NamedTuple) -> Figure:
     """
     given = hit._asdict() if hasattr(hit, "_asdict") else hit
     names = ("query_alignment", "match_line", "reference_alignment")
-    missing = [name for name in names if name not in given]
-    if missing:
-        raise ValueError(f"hit: found no {', '.join(missing)}; expected a row of mirna_targets")
+    require_columns(given, names, "hit")
     query, match, reference = (str(given[name]) for name in names)
     if not len(query) == len(match) == len(reference):
         raise ValueError(

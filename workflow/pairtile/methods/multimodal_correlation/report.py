@@ -367,7 +367,6 @@ TEXT = MethodText(
     package=__package__,
     score="correlation",
     strength=("correlation",),
-    signed=True,
     ties=("p_value",),
     numbers=numbers,
     warnings=warnings,

@@ -17,6 +17,7 @@ from pairtile.api.prepare import Inputs, preprocess_of
 from pairtile.api.regulators import listed_genes
 from pairtile.api.settings import SectionMapping
 from pairtile.api.table import ExpressionLike, ExpressionTable, Labels, as_table
+from pairtile.errors import require_columns
 from pairtile.gpu.device import choose
 from pairtile.methods.mutual_information.api import as_given
 from pairtile.methods.mutual_information.config import MutualInformationConfig
@@ -465,11 +466,7 @@ def data_processing_inequality(
 def _of_table(
     edges: pd.DataFrame, regulators: Iterable[Hashable] | None, **options: Any
 ) -> pd.Series[bool]:
-    missing = [column for column in EDGE_COLUMNS if column not in edges]
-    if missing:
-        raise ValueError(
-            f"edges: found no column {', '.join(missing)}; expected {', '.join(EDGE_COLUMNS)}"
-        )
+    require_columns(edges, EDGE_COLUMNS, "edges")
     numbers, names = pd.factorize(pd.concat([edges["source"], edges["target"]], ignore_index=True))
     if (numbers < 0).any():
         raise ValueError("edges: found a missing name; expected two genes for each edge")

@@ -17,6 +17,7 @@ from pairtile.api.settings import SectionMapping, analysis_config
 from pairtile.api.table import ExpressionTable, Labels, as_table
 from pairtile.declare.messages import notes_of, warnings_of
 from pairtile.engine.state import open_state
+from pairtile.errors import require_columns
 from pairtile.methods.predictor_pairs.arrays import PredictorArrays
 from pairtile.methods.predictor_pairs.config import (
     PredictorPairsConfig,
@@ -283,11 +284,7 @@ def predictor_edges(sets: pd.DataFrame, keep: Mapping[str, float] | str = "auto"
         *("mi_bits", "imp_bits", "p_value", "q_value"),
         *(f"{name}_{k + 1}" for k in range(len(members(sets))) for name in ("gain", "spearman")),
     ]
-    missing = [column for column in needed if column not in sets]
-    if missing:
-        raise ValueError(
-            f"sets: found no column {', '.join(missing)}; expected a table of predictor_pairs"
-        )
+    require_columns(sets, needed, "sets")
     every = isinstance(keep, str) and keep == "all"
     config = analysis_config(
         PredictorPairsConfig, expression="in memory", keep="best" if every else keep
@@ -295,9 +292,7 @@ def predictor_edges(sets: pd.DataFrame, keep: Mapping[str, float] | str = "auto"
     draws = int(sets.attrs.get("counts", {}).get("draws_of_a_test", 0))
     rule = auto_keep(draws) if config.keep.rule == "auto" else config.keep
     if rule.bounds and len(sets) and sets["p_value"].isna().all():
-        raise ValueError(
-            f"keep: found {rule.model_dump()}; expected best or all (there are no p-values)"
-        )
+        raise ValueError(f"keep: found {keep!r}; expected best or all (there are no p-values)")
     ends = ["target", *members(sets)]
     labels = pd.Index(pd.concat([sets[end] for end in ends]).unique()).sort_values()
     numbered = sets.assign(**{end: labels.get_indexer(sets[end]) for end in ends})

@@ -160,8 +160,8 @@ class CudaPredictors:
         self.code_bits = CODE_BITS[search.settings.cardinality]
         if search.n_predictors >= 1 << self.code_bits:
             raise DeviceError(
-                f"backend: found cuda with {search.n_predictors:,} candidate predictors; expected "
-                f"fewer than {1 << self.code_bits:,} on a GPU"
+                f"predictors: found {search.n_predictors:,} candidates; expected fewer than "
+                f"{1 << self.code_bits:,} on a GPU, or backend: cpu"
             )
         self.cupy = cupy
         self.device = search.device

@@ -391,7 +391,7 @@ def adapted(results: Results) -> MethodText:
         words = replace(words, strength=("correlation_centred", "correlation"))
     if kind_of(results) == "dcc":
         # Two atoms that move against each other are as strongly coupled.
-        return replace(words, score="dynamical cross-correlation", signed=True)
+        return replace(words, score="dynamical cross-correlation")
     return words
 
 

@@ -67,6 +67,7 @@ def drawn(results: Results) -> dict[str, Any]:
         results.items,
         results.degree,
         score=results.strength,
+        method=results.method,
         directed=results.directed,
         regulators=results.regulators,
         grouping=results.method_report.grouping(results, drawing.node_names(edges)),
