@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pairtile.downstream import activity_scores
+from pairtile.downstream.activity import weighted_edges
 from pairtile.downstream.activity_scores import (
     Regulons,
     gene_scale,
@@ -104,3 +105,12 @@ def test_activity_is_found_where_targets_move(rng: np.random.Generator) -> None:
     for method in (univariate_linear_model, viper):
         found = method(values, of, gene_scale(values))
         assert min(np.corrcoef(a, b)[0, 1] for a, b in zip(found, truth, strict=True)) > 0.9
+
+
+def test_a_weight_without_signs_does_not_hide_them() -> None:
+    """Modes have a weight, too: their share of the samples."""
+    edges = pd.DataFrame({"source": "tf", "target": ["a", "b"], "correlation": [0.9, -0.8]})
+    assert weighted_edges(edges.assign(weight=[0.4, 0.6]))["weight"].tolist() == [0.9, -0.8]
+    assert weighted_edges(edges.assign(weight=[0.4, -0.6]))["weight"].tolist() == [0.4, -0.6]
+    positive = edges.assign(correlation=edges["correlation"].abs(), weight=[0.4, 0.6])
+    assert weighted_edges(positive)["weight"].tolist() == [0.4, 0.6]

@@ -115,8 +115,9 @@ def activity(
         sparse matrix stays sparse.
     regulons : DataFrame
         ``source``, ``target`` and their ``weight``, -1 to 1 (else ``spearman`` or ``correlation``,
-        as networks have; else 1), with ``likelihood``, 0 to 1 (else the size of ``mi_bits`` and
-        the like beside the largest; else 1). Of several rows of a pair the likeliest counts.
+        as networks have, also where one of these is negative and no weight is; else 1), with
+        ``likelihood``, 0 to 1 (else the size of ``mi_bits`` and the like beside the largest; else
+        1). Of several rows of a pair the likeliest counts.
     method : {"ulm", "viper"}
         ``ulm``: t of a univariate linear model on the weights (decoupler's). ``viper``: normalised
         enrichment scores, without VIPER's correction for shared targets.

@@ -80,12 +80,15 @@ def weighted_edges(network: pd.DataFrame) -> pd.DataFrame:
     """The edges of any network as ``regulons_of`` takes them, the likeliest row of each pair.
 
     Without a ``weight`` it is the column of the sign (``spearman``, ``correlation``), else 1;
-    ``likelihood`` the size of the score beside the largest, else 1. Raises ValueError for columns
-    that are not there and for numbers out of range.
+    ``likelihood`` the size of the score beside the largest, else 1. A weight that is never negative
+    beside a column that is, as the share of a mode's samples, says no signs, and does not count.
+    Raises ValueError for columns that are not there and for numbers out of range.
     """
     require_columns(network, ("source", "target"), "regulons")
     edges = network[["source", "target"]].astype(str)
-    weight = "weight" if "weight" in network else sign_column(network)
+    sign = sign_column(network)
+    signed = [name for name in ("weight", sign) if name in network and (network[name] < 0).any()]
+    weight = next(iter(signed), "weight" if "weight" in network else sign)
     score = next((name for name in VALUE_COLUMNS if name in network), None)
     edges["weight"] = 1.0 if weight is None else network[weight].fillna(0.0).astype(float)
     if "likelihood" in network:
