@@ -12,7 +12,7 @@ import pickle
 import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -71,8 +71,9 @@ def job(snakemake: Any, threads: int | None = None) -> Iterator[None]:
             sys.exit(1)
         raise
     # Python would take all modules apart, which is half a second of a job with all libraries.
-    sys.stdout.flush()
-    sys.stderr.flush()
+    with suppress(OSError, ValueError):  # the terminal is gone
+        sys.stdout.flush()
+        sys.stderr.flush()
     os._exit(0)
 
 
