@@ -1,6 +1,6 @@
 """Says when numba compiles, and for how long: a first run would else be silent for a minute.
 
-A first run also knows what it will compile (``expect``): processes of its own compile what is
+A first run also knows what it will compile (``expect``): a process of its own compiles what is
 needed last, while the job compiles what it needs first.
 """
 
@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import gc
 import logging
-import multiprocessing
 import os
+import subprocess
+import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -25,9 +26,6 @@ from pairtile.runtime.record import COMPILING
 log = logging.getLogger(__name__)
 
 EVERY_SECONDS = 5.0
-
-MAX_HELPERS = 2
-"""Processes that compile beside a job: each takes up to 0.3 GiB, within what every job asks for."""
 
 NAMES = vars(types) | {
     "bool": types.boolean,
@@ -77,17 +75,20 @@ register("numba:compile", _CompileListener())
 
 
 def _share_out() -> None:
-    """Where the job has threads for it. A user's own process is not forked."""
-    helpers = min(int(os.environ["NUMBA_NUM_THREADS"]) - 1, MAX_HELPERS) if job.RUNS else 0
-    fork = multiprocessing.get_context("fork")
-    for _ in range(helpers):
-        fork.Process(target=_compile_backwards, daemon=True).start()
+    """Where the job has a thread for it. A new process: a fork could wait for ever for a module
+    that another thread imports, with what the job needs."""
+    if job.RUNS and os.environ["NUMBA_NUM_THREADS"] != "1":
+        code = f"from {__name__} import compile_backwards; compile_backwards()"
+        helper = subprocess.Popen([sys.executable, "-c", code], text=True, stdin=subprocess.PIPE)
+        assert helper.stdin
+        with helper.stdin:
+            helper.stdin.writelines(f"{line}\n" for line in reversed(_expected))
 
 
-def _compile_backwards() -> None:
+def compile_backwards() -> None:
+    """Compile what standard input lists (``expect``), but for what another process compiles."""
     end_with_parent()
-    logging.disable()
-    for line in reversed(_expected):
+    for line in sys.stdin:
         place, _, arguments = line.partition(" ")
         with suppress(Exception):  # the job itself says what cannot be compiled
             kernel = resolve_name(place)
