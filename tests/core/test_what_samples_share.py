@@ -225,10 +225,17 @@ def test_shares_of_a_total_with_a_dominant_gene_get_size_factors(dominant: float
     assert intensities.parameters["normalize"] == "none"
 
 
-def test_all_samples_are_used_to_remove_factors_and_some_to_warn() -> None:
-    factors = hidden_factors(with_factor(11), {}, most_samples=40)
-    assert factors.scores.shape[1] == 40
-    assert factors.strong
+def test_all_samples_are_used_to_remove_factors_and_some_to_warn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    values = with_factor(11)
+    looked_at = [hidden_factors(values[:, ::3], {}), hidden_factors(values, {})]
+    assert [factors.scores.shape[1] for factors in looked_at] == [-(-SAMPLES // 3), SAMPLES]
+    assert dependence_arrays(values, {})[0].factor_share == looked_at[1].share
+    monkeypatch.setattr("pairtile.preprocess.null_design.MAX_SAMPLES", 40)
+    some = dependence_arrays(values, {})[0]
+    assert some.factors
+    assert some.factor_share != looked_at[1].share
 
 
 def test_factors_name_the_annotation_that_they_go_with() -> None:

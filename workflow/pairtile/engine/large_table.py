@@ -32,6 +32,16 @@ def empty_table(
     return np.lib.format.open_memmap(_new_file(scratch), "w+", dtype, shape=shape)
 
 
+def stored(values: NDArray[Any], scratch: Path | None) -> NDArray[Any]:
+    """The values, mapped from a new file in ``scratch`` unless they are mapped already: the state
+    takes this file as it is. Without ``scratch`` the values themselves."""
+    if scratch is None or isinstance(values, np.memmap):
+        return values
+    np.save(path := _new_file(scratch), values)
+    mapped: NDArray[Any] = np.load(path, mmap_mode="r")
+    return mapped
+
+
 def _new_file(scratch: Path) -> Path:
     return Path(tempfile.mkdtemp(dir=scratch)) / "values.npy"
 

@@ -52,7 +52,8 @@ def find_marks(texts: Iterable[str], delimiter: str) -> Marks:
     n_points = n_small = 0
     for cell in texts:
         text = cell.strip()
-        grouped, comma = _THOUSANDS.fullmatch(text), _DECIMAL_COMMA.fullmatch(text)
+        both = (_THOUSANDS, _DECIMAL_COMMA) if "," in text else ()  # most numbers have none
+        grouped, comma = [p.fullmatch(text) for p in both] or (None, None)
         if grouped or comma:
             marked = True
             thousands |= not comma

@@ -11,12 +11,10 @@ from numpy.typing import NDArray
 
 from pairtile.cpu.njit import njit
 from pairtile.engine.large_table import releasing, row_blocks
+from pairtile.runtime.threads import in_threads
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array, sparray, spmatrix
-
-_BLOCK_VALUES = 1 << 22
-"""So many values of a table in a file are in memory at a time."""
 
 
 @njit(nogil=True)
@@ -136,6 +134,9 @@ def columns_of(values: Values, columns: NDArray[np.int64]) -> NDArray[np.float64
     if isinstance(values, SparseRows):
         return values.take_columns(columns)[:]
     found = np.empty((values.shape[0], columns.size))
-    for rows in releasing(row_blocks(values.shape, _BLOCK_VALUES), values):
+
+    def take(rows: slice) -> None:
         found[rows] = values[rows, columns]
+
+    list(releasing(in_threads(take, row_blocks(values.shape)), values))
     return found

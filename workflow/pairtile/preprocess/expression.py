@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -61,7 +62,7 @@ from pairtile.preprocess.value_kind import (
     unequal_factors,
 )
 from pairtile.runtime.record import doing, say_done
-from pairtile.runtime.threads import in_threads
+from pairtile.runtime.threads import in_background, in_threads, one_blas_thread
 from pairtile.statistics.hidden_factors import MIN_GENES as MIN_GENES_OF_FACTORS
 from pairtile.statistics.hidden_factors import without_factors
 
@@ -191,16 +192,19 @@ def prepare_expression(
             "are meant, or see whether orientation fits",
         )
     cleaning = CleaningLog(n_genes)
-    counted = count_values(values)
+    counting = in_background(partial(count_values, values))
+    scale, counted = measure_scale(stored_values(values)), counting()
     cleaning.n_missing_input = counted.n_missing.astype(np.int32)
     say_done(message("table_read", source=expression.source, genes=n_genes, samples=n_samples))
     say_done(message("missing_values", n=int(counted.n_missing.sum()), values=n_genes * n_samples))
-    scale = measure_scale(stored_values(values))
-    if isinstance(values, np.ndarray) and not scale.whole_numbers and are_filled_in(values):
-        cleaning.add_message("values_filled_in")
-    if chosen.normalize == chosen.log2 == chosen.pseudocount == "auto" and (
-        undone := undo_scaling(expression, scale, scratch)
-    ):
+    may_be_filled_in = isinstance(values, np.ndarray) and not scale.whole_numbers
+    all_auto = chosen.normalize == chosen.log2 == chosen.pseudocount == "auto"
+    with one_blas_thread():
+        filled_in = in_background(lambda: may_be_filled_in and are_filled_in(values))
+        undone = undo_scaling(expression, scale, scratch) if all_auto else None
+        if filled_in():
+            cleaning.add_message("values_filled_in")
+    if undone:
         expression, how, are_counts = undone
         cleaning.did("counts_recovered" if are_counts else "logarithms_undone", how=how)
         values = expression.values
@@ -234,13 +238,12 @@ def prepare_expression(
     design = design or SampleDesign.unknown()
     changed = design.covariates.size or design.surfaces or chosen.hidden_factors != "none"
     half = half and n_genes * n_samples > HALF_VALUES and not changed
-    in_place = overwrite and isinstance(values, np.ndarray)
-    # Scores take long: they are made once, and those of dropped genes overwritten.
-    once = (
-        empty_table((n_genes, n_samples), scratch, np.float16 if half else np.float64)
-        if chosen.normalize in NORMAL_SCORES and not in_place
-        else None
-    )
+    # Made once where there is room or it takes long; rows of dropped genes are overwritten then.
+    once: np.ndarray | None = None
+    if overwrite and isinstance(values, np.ndarray):
+        once = values
+    elif chosen.normalize in NORMAL_SCORES:
+        once = empty_table((n_genes, n_samples), scratch, np.float16 if half else np.float64)
 
     def measured(rows: NDArray[np.int64]) -> tuple[NDArray[np.int32], RowStatistics]:
         block, n_zeros = cleaned(rows)
@@ -281,10 +284,10 @@ def prepare_expression(
             once[place] = once[kept[place]]  # each moves up
         out = once[: kept.size]
     else:
-        out = values[: kept.size] if in_place else empty_table((kept.size, n_samples), scratch)
+        out = empty_table((kept.size, n_samples), scratch)
         begin = 0
         for block, _ in releasing(in_threads(cleaned, blocks_of(kept, n_samples)), values, out):
-            out[begin : begin + len(block)] = block  # never beyond what is read
+            out[begin : begin + len(block)] = block
             begin += len(block)
     say_done(message("genes_chosen", n=kept.size, genes=n_genes))
     out = _normalize_log(out, kept, chosen, cleaning)

@@ -30,6 +30,7 @@ from pairtile.statistics.dependence import (
 from pairtile.statistics.hidden_factors import (
     MAX_SAMPLES,
     MIN_GENES,
+    Decomposed,
     Exchange,
     HiddenFactors,
     find_hidden_factors,
@@ -72,6 +73,10 @@ class NullDesign:
     reason: str = ""
     courses: CourseSteps | None = None
 
+    def exchange(self, samples: NDArray[np.int64]) -> Exchange:
+        """What it does to some samples, by their numbers."""
+        return Exchange(self.groups[samples], self.shifted)
+
     @classmethod
     def permutation(cls, n_samples: int, reason: str = "") -> NullDesign:
         """Every sample with every other."""
@@ -97,12 +102,16 @@ def dependence_arrays(
     if (batch := stated.get("sample_batch")) is not None:
         known.append(indicators(batch))
     removed = orthonormal(np.hstack(known))
+    samples = evenly_spaced(values.shape[1], MAX_SAMPLES)
+    rows = copy_rows(values, evenly_spaced(len(values), MAX_GENES), samples)
+    table = Decomposed.of_values(rows, orthonormal(removed[samples])).begun()
     found = measure_dependence(values, series, removed)
     arrays: SampleArrays = {
         "order_autocorrelation": np.array([found.mean, found.chance]),
         "drifting": np.array([trending_share(values, series)]),
     }
-    factors = hidden_factors(values, stated | arrays, most_samples=MAX_SAMPLES, removed=removed)
+    design = null_design("auto", stated | arrays, values.shape[1])
+    factors = find_hidden_factors(table, exchange=design.exchange(samples))
     spread = factors.spread
     of_samples = factors.strong and factors.made_by == "samples" and not found.ordered
     # What outliers leave of hubs looks like factors, and true edges went with it: up to 3 explain
@@ -135,30 +144,22 @@ def hidden_factors(
     values: NDArray[np.float64],
     stated: SampleArrays,
     number: int | None = None,
-    most_samples: int | None = None,
     controls: NDArray[np.int64] | None = None,
-    removed: NDArray[np.float64] | None = None,
 ) -> HiddenFactors:
     """What most genes share beside what the null of these samples allows
     (``find_hidden_factors``).
 
     values : float64 (genes, samples). stated : ``SampleDesign.state`` and what
-    ``dependence_arrays`` adds. most_samples : that are looked at, evenly spaced; None: all.
-    controls : rows that have nothing in common but factors; None: all rows, which may. removed : a
-    basis of what is off the values, or said to be taken off, (samples, dimensions).
+    ``dependence_arrays`` adds. controls : rows that have nothing in common but factors; None: all
+    rows, which may.
     """
-    design = null_design("auto", stated, values.shape[1])
-    samples = evenly_spaced(values.shape[1], most_samples or values.shape[1])
+    samples = np.arange(values.shape[1])
     genes = np.arange(len(values)) if controls is None else controls
-    rows = copy_rows(values, genes[evenly_spaced(genes.size, MAX_GENES)], samples)
-    if removed is not None:
-        removed = orthonormal(removed[samples])
     return find_hidden_factors(
-        rows,
+        copy_rows(values, genes[evenly_spaced(genes.size, MAX_GENES)], samples),
         number=number,
-        exchange=Exchange(design.groups[samples], design.shifted),
+        exchange=null_design("auto", stated, samples.size).exchange(samples),
         of_controls=controls is not None,
-        removed=removed,
     )
 
 

@@ -9,14 +9,17 @@ several modules explain equally much.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy import special
 
 from pairtile.arrays import BoolArray, Float64Array, Int64Array, IntegerArray
-from pairtile.runtime.threads import in_threads
+from pairtile.engine.large_table import row_blocks
+from pairtile.runtime.threads import in_background, in_threads
 from pairtile.statistics.dependence import evenly_spaced, standardised
 from pairtile.statistics.ranks import average_ranks
 from pairtile.statistics.sample_effects import MIN_DEGREES, Left, orthonormal
@@ -51,6 +54,10 @@ MIN_SHAPE, MAX_SHAPE = 0.9, 2.3
 # Genes whose correlations are looked at; samples among which their shape is: of more, hardly any
 # correlation is left near 0; genes of a group at least, and groups at most.
 MAX_SPREAD_GENES, SHAPE_SAMPLES, GENES_OF_A_GROUP, MAX_GROUPS = 300, 100, 8, 12
+
+_BLOCK_VALUES = 1 << 16
+"""Values that a thread ranks together: of the thousand genes that are looked at, for many threads.
+"""
 
 MIN_GENES = 50
 """Of fewer, a module of a few genes is spread over a fifth of them."""
@@ -118,6 +125,29 @@ class HiddenFactors:
         return min(self.strength / MIN_STRENGTH, self.gain / MIN_GAIN) >= 1 and self.broad
 
 
+class Decomposed(NamedTuple):
+    """Normal scores of genes, and their decomposition.
+
+    scored : float64 (genes, samples), less what is ``removed``, an orthonormal basis, float64
+    (samples, dimensions), of what is off the values already; None: nothing is.
+    svd : gives left vectors, singular values and right vectors.
+    """
+
+    scored: Float64Array
+    removed: Float64Array | None
+    svd: Callable[[], tuple[Float64Array, Float64Array, Float64Array]]
+
+    @classmethod
+    def of_values(cls, values: Float64Array, removed: Float64Array | None = None) -> Decomposed:
+        """values : float64 (genes, samples), NaN where missing."""
+        scored = _without(normal_scores(values), removed)
+        return cls(scored, removed, partial(np.linalg.svd, scored, full_matrices=False))
+
+    def begun(self) -> Decomposed:
+        """The same, decomposed by another thread from now on."""
+        return self._replace(svd=in_background(self.svd))
+
+
 @dataclass(frozen=True)
 class Exchange:
     """What may be exchanged where genes are unrelated.
@@ -147,19 +177,18 @@ class Exchange:
 
 
 def find_hidden_factors(
-    values: Float64Array,
+    values: Float64Array | Decomposed,
     seed: int = 0,
     number: int | None = None,
     exchange: Exchange | None = None,
     of_controls: bool = False,
-    removed: Float64Array | None = None,
 ) -> HiddenFactors:
     """Components of a table above those of unrelated genes and spread over its genes.
 
     Parameters
     ----------
     values : float64 (genes, samples)
-        NaN where missing. Of many genes a thousand are enough.
+        NaN where missing. Of many genes a thousand are enough. Or these, decomposed.
     seed : int
     number : int, optional
         How many of the first components are taken, whatever their breadth, at most half as many as
@@ -171,13 +200,11 @@ def find_hidden_factors(
     of_controls : bool
         Whether the genes have nothing in common but factors (negative controls; Gagnon-Bartsch and
         Speed 2012, Biostatistics 13:539): then breadth and number of genes do not matter.
-    removed : float64 (samples, dimensions), optional
-        An orthonormal basis of what is off the values already, and off the exchanged tables.
     """
-    scored = _without(normal_scores(values), removed)
+    table = values if isinstance(values, Decomposed) else Decomposed.of_values(values)
+    scored, removed, (_, singular, right) = table.scored, table.removed, table.svd()
     n_samples = scored.shape[1]
     exchange = exchange or Exchange(np.zeros(n_samples, np.int32), np.zeros(1, bool))
-    _, singular, right = np.linalg.svd(scored, full_matrices=False)
     random = np.random.default_rng(seed)
     chance = _largest_by_chance(
         scored, exchange, random, np.inf if number is not None else singular[0], removed
@@ -186,7 +213,7 @@ def find_hidden_factors(
     # The weakest of more relate few genes by themselves, of which something must be left.
     most = max(0, min(50, n_samples // 2, rank - (not of_controls)))
     found = 0 if number is None else min(number, most)
-    sought = number is None and (of_controls or len(values) >= MIN_GENES)
+    sought = number is None and (of_controls or len(scored) >= MIN_GENES)
     more = int((singular > chance).sum()) if sought else 0
     while found < more:
         # What the first ones take, unrelated genes must not have (Dobriban and Owen 2019, J R Stat
@@ -263,12 +290,17 @@ def without_factors(values: Float64Array, factors: HiddenFactors) -> Float64Arra
 def normal_scores(values: Float64Array) -> Float64Array:
     """Ranks of each gene as quantiles of the normal distribution (Blom 1958), of mean 0 and
     variance 1, float64 (genes, samples); 0 where missing and for constant genes."""
-    ranks = np.array(values, dtype=np.float64, order="C")
-    average_ranks(ranks, ranks)
-    observed = np.isfinite(values).sum(axis=1, keepdims=True)
-    with np.errstate(invalid="ignore"):
-        scores = special.ndtri((ranks - 0.375) / (observed + 0.25))
-    return standardised(scores)
+    scores = np.array(values, dtype=np.float64, order="C")
+
+    def of_rows(rows: slice) -> None:
+        ranks = scores[rows]
+        average_ranks(ranks, ranks)
+        observed = np.isfinite(values[rows]).sum(axis=1, keepdims=True)
+        with np.errstate(invalid="ignore"):
+            scores[rows] = standardised(special.ndtri((ranks - 0.375) / (observed + 0.25)))
+
+    list(in_threads(of_rows, row_blocks(scores.shape, _BLOCK_VALUES)))
+    return scores
 
 
 def _without(rows: Float64Array, removed: Float64Array | None) -> Float64Array:
@@ -331,8 +363,12 @@ def _spread(
         return np.asarray(z[~np.eye(n, dtype=bool)].reshape(n, n - 1))
 
     z = others(some)
-    exchanged = (_without(exchange.exchanged(some, random), removed) for _ in range(PERMUTATIONS))
-    by_chance = np.array([_width(others(rows)) for rows in exchanged])
+
+    def exchanged(orders: Int64Array) -> float:
+        return _width(others(_without(np.take_along_axis(some, orders, axis=1), removed)))
+
+    draws = (exchange.orders(n, random) for _ in range(PERMUTATIONS))
+    by_chance = np.array(list(in_threads(exchanged, draws)))
     width, chance = _width(z) / by_chance.mean(), by_chance.max() / by_chance.mean()
     passing = float((z > wide).mean())
     z = others(standardised(some[:, evenly_spaced(samples, SHAPE_SAMPLES)]))
