@@ -62,7 +62,7 @@ from pairtile.preprocess.value_kind import (
     unequal_factors,
 )
 from pairtile.runtime.record import doing, say_done
-from pairtile.runtime.threads import in_background, in_threads, one_blas_thread
+from pairtile.runtime.threads import in_background, in_threads
 from pairtile.statistics.hidden_factors import MIN_GENES as MIN_GENES_OF_FACTORS
 from pairtile.statistics.hidden_factors import without_factors
 
@@ -197,14 +197,11 @@ def prepare_expression(
     cleaning.n_missing_input = counted.n_missing.astype(np.int32)
     say_done(message("table_read", source=expression.source, genes=n_genes, samples=n_samples))
     say_done(message("missing_values", n=int(counted.n_missing.sum()), values=n_genes * n_samples))
-    may_be_filled_in = isinstance(values, np.ndarray) and not scale.whole_numbers
-    all_auto = chosen.normalize == chosen.log2 == chosen.pseudocount == "auto"
-    with one_blas_thread():
-        filled_in = in_background(lambda: may_be_filled_in and are_filled_in(values))
-        undone = undo_scaling(expression, scale, scratch) if all_auto else None
-        if filled_in():
-            cleaning.add_message("values_filled_in")
-    if undone:
+    if isinstance(values, np.ndarray) and not scale.whole_numbers and are_filled_in(values):
+        cleaning.add_message("values_filled_in")
+    if chosen.normalize == chosen.log2 == chosen.pseudocount == "auto" and (
+        undone := undo_scaling(expression, scale, scratch)
+    ):
         expression, how, are_counts = undone
         cleaning.did("counts_recovered" if are_counts else "logarithms_undone", how=how)
         values = expression.values
@@ -363,8 +360,11 @@ def _without_hidden_factors(
             )
         cleaning.add_message("no_hidden_factors", why=why)
         return design
-    for rows in releasing(row_blocks(values.shape), values):
+
+    def take_off(rows: slice) -> None:
         values[rows] = without_factors(values[rows], factors)
+
+    list(releasing(in_threads(take_off, row_blocks(values.shape)), values))
     n_factors, of = len(factors.shares), "" if controls is None else " of the control genes"
     cleaning.did("hidden_factors_removed", n=n_factors, share=factors.share, of=of)
     goes_with = annotations_of_factors(factors.scores, design.annotations)

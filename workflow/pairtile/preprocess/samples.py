@@ -37,7 +37,7 @@ from pairtile.preprocess.sample_arrays import SampleArrays
 from pairtile.preprocess.statistics import row_statistics
 from pairtile.preprocess.value_kind import measure_scale
 from pairtile.runtime.record import doing
-from pairtile.runtime.threads import in_background
+from pairtile.runtime.threads import in_background, in_threads
 from pairtile.statistics.dependence import Dependence
 from pairtile.statistics.sample_effects import Term, indicators, orthonormal
 
@@ -586,7 +586,8 @@ def remove_effects(values: NDArray[np.float64], covariates: NDArray[np.float64])
 
     values : float64 (genes, samples), NaN where missing: fitted on the observed samples.
     """
-    for rows in releasing(row_blocks(values.shape), values):
+
+    def take_off(rows: slice) -> None:
         block = values[rows]
         missing = np.isnan(block)
         whole = ~missing.any(axis=1)
@@ -594,6 +595,8 @@ def remove_effects(values: NDArray[np.float64], covariates: NDArray[np.float64])
         for row in np.flatnonzero(~whole & ~missing.all(axis=1)):
             observed = ~missing[row]
             block[row, observed] = _without_effects(block[row, observed], covariates[observed])
+
+    list(releasing(in_threads(take_off, row_blocks(values.shape)), values))
 
 
 def _without_effects(

@@ -19,7 +19,7 @@ from scipy import special
 
 from pairtile.arrays import BoolArray, Float64Array, Int64Array, IntegerArray
 from pairtile.engine.large_table import row_blocks
-from pairtile.runtime.threads import in_background, in_threads
+from pairtile.runtime.threads import in_background, in_threads, one_blas_thread
 from pairtile.statistics.dependence import evenly_spaced, standardised
 from pairtile.statistics.ranks import average_ranks
 from pairtile.statistics.sample_effects import MIN_DEGREES, Left, orthonormal
@@ -176,6 +176,7 @@ class Exchange:
         return np.take_along_axis(rows, self.orders(len(rows), random), axis=1)
 
 
+@one_blas_thread()
 def find_hidden_factors(
     values: Float64Array | Decomposed,
     seed: int = 0,
@@ -224,6 +225,7 @@ def find_hidden_factors(
         enough = np.append(singular, 0.0)[found]
         chance_of_rest = _largest_by_chance(rest, exchange, random, enough, removed)
         more = min(most, int((singular > chance_of_rest).sum()))
+    spread = in_background(partial(_spread, scored, exchange, random, removed))
     components = right[:found] * np.sqrt(n_samples)
     loadings = scored @ components.T / n_samples
     if found > 1:
@@ -251,7 +253,7 @@ def find_hidden_factors(
         strength=float(total[order].max(initial=0.0) * n_samples / chance**2) if chance else 0.0,
         gain=(now.excess - left.excess) * left.free if len(scores) else 0.0,
         broad=of_controls or bool(breadth > 0.4),
-        spread=_spread(scored, exchange, random, removed),
+        spread=spread(),
         made_by=_made_by(scored, scores, rest)
         if order.size and left.excess * left.free >= MIN_GAIN
         else "",
@@ -364,11 +366,8 @@ def _spread(
 
     z = others(some)
 
-    def exchanged(orders: Int64Array) -> float:
-        return _width(others(_without(np.take_along_axis(some, orders, axis=1), removed)))
-
-    draws = (exchange.orders(n, random) for _ in range(PERMUTATIONS))
-    by_chance = np.array(list(in_threads(exchanged, draws)))
+    exchanged = (_without(exchange.exchanged(some, random), removed) for _ in range(PERMUTATIONS))
+    by_chance = np.array([_width(others(rows)) for rows in exchanged])
     width, chance = _width(z) / by_chance.mean(), by_chance.max() / by_chance.mean()
     passing = float((z > wide).mean())
     z = others(standardised(some[:, evenly_spaced(samples, SHAPE_SAMPLES)]))
