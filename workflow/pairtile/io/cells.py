@@ -33,9 +33,6 @@ MIN_ZEROS = 0.2
 _RUNS, _RUN = 8, 25
 """Cells that are looked at: so many runs of neighbours, which lie together in files."""
 
-_PART_VALUES = 1 << 17
-"""Values that a thread looks at together."""
-
 _INVERSES: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
     "logarithms (natural, of 1 + x)": np.expm1,
     "logarithms (to base 2, of 1 + x)": lambda x: np.exp2(x) - 1.0,
@@ -99,7 +96,7 @@ def whole_multiples(linear: NDArray[np.float64]) -> bool:
         near = np.abs(ratio - np.rint(ratio)) < 0.01
         return np.stack([(near | ~small).all(axis=1), (small & (ratio > 1.5)).any(axis=1)])
 
-    parts = np.array_split(linear, 1 + linear.size // _PART_VALUES)
+    parts = np.array_split(linear, 1 + (linear.size >> 17))
     of_cell, several = np.hstack(list(in_threads(of_cells, parts)))
     return bool(several.mean() > 0.5 and of_cell[several].mean() > 0.8)
 

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.cpu.njit import njit
-from pairtile.engine.large_table import releasing, row_blocks
-from pairtile.runtime.threads import in_threads
+from pairtile.engine.large_table import take_columns
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array, sparray, spmatrix
@@ -133,10 +132,4 @@ def columns_of(values: Values, columns: NDArray[np.int64]) -> NDArray[np.float64
     """Dense values of some samples, shape (genes, columns)."""
     if isinstance(values, SparseRows):
         return values.take_columns(columns)[:]
-    found = np.empty((values.shape[0], columns.size))
-
-    def take(rows: slice) -> None:
-        found[rows] = values[rows, columns]
-
-    list(releasing(in_threads(take, row_blocks(values.shape)), values))
-    return found
+    return take_columns(values, columns, None)

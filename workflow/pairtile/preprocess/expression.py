@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from pairtile.config.preprocess import Preprocess
 from pairtile.declare.messages import HasMessages, Message, messages_of
-from pairtile.engine.large_table import empty_table, releasing, row_blocks
-from pairtile.engine.state import release
+from pairtile.engine.large_table import empty_table, map_rows, releasing, take_columns
 from pairtile.errors import InputError
 from pairtile.io.cells import MIN_ZEROS, normalisation_of, sample_of_cells
 from pairtile.io.expression import Expression
@@ -30,7 +29,6 @@ from pairtile.preprocess.factor_annotations import (
 )
 from pairtile.preprocess.filled_in import are_filled_in
 from pairtile.preprocess.items import NOT_VARIABLE, TOO_FEW, TOO_RARE, CleaningLog, items_table
-from pairtile.preprocess.logarithm import take_log2
 from pairtile.preprocess.normalize import (
     GROUP_SIZE,
     DepthRanks,
@@ -39,6 +37,7 @@ from pairtile.preprocess.normalize import (
     median_ratio_factors,
     quantile_normalize,
     stabilise_variance,
+    take_log2,
     tmm_factors,
     zscore,
 )
@@ -168,7 +167,7 @@ def prepare_expression(
     (``regress_out``); what most genes share removed (``hidden_factors``).
 
     ``log2: auto`` applies the logarithm where GEO2R's rule says that values are raw
-    (``logarithm.measure_scale``) and none is negative. ``cpm`` and its like need raw
+    (``value_kind.measure_scale``) and none is negative. ``cpm`` and its like need raw
     values, so there ``auto`` takes whole numbers for counts and refuses all that looks like
     logarithms.
 
@@ -236,10 +235,8 @@ def prepare_expression(
     changed = design.covariates.size or design.surfaces or chosen.hidden_factors != "none"
     half = half and n_genes * n_samples > HALF_VALUES and not changed
     # Made once where there is room or it takes long; rows of dropped genes are overwritten then.
-    once: np.ndarray | None = None
-    if overwrite and isinstance(values, np.ndarray):
-        once = values
-    elif chosen.normalize in NORMAL_SCORES:
+    once: np.ndarray | None = values if overwrite and isinstance(values, np.ndarray) else None
+    if once is None and chosen.normalize in NORMAL_SCORES:
         once = empty_table((n_genes, n_samples), scratch, np.float16 if half else np.float64)
 
     def measured(rows: NDArray[np.int64]) -> tuple[NDArray[np.int32], RowStatistics]:
@@ -360,11 +357,7 @@ def _without_hidden_factors(
             )
         cleaning.add_message("no_hidden_factors", why=why)
         return design
-
-    def take_off(rows: slice) -> None:
-        values[rows] = without_factors(values[rows], factors)
-
-    list(releasing(in_threads(take_off, row_blocks(values.shape)), values))
+    map_rows(partial(without_factors, factors=factors), values, values)
     n_factors, of = len(factors.shares), "" if controls is None else " of the control genes"
     cleaning.did("hidden_factors_removed", n=n_factors, share=factors.share, of=of)
     goes_with = annotations_of_factors(factors.scores, design.annotations)
@@ -415,11 +408,11 @@ def _variance_of_counts(
     if chosen.top_variable is None or chosen.normalize not in NORMAL_SCORES:
         return None
     factors = factors_to_total(counted.totals, expression, TOTALS["cp10k"])
-    variance = np.empty(len(expression.genes))
-    for rows in row_blocks(expression.values.shape):
-        scaled = expression.values[rows] * factors
-        variance[rows] = row_statistics(np.log2(scaled + 1.0)).sd ** 2
-    return variance
+    return map_rows(
+        lambda block: row_statistics(np.log2(block * factors + 1.0)).sd ** 2,
+        expression.values,
+        np.empty(len(expression.genes)),
+    )
 
 
 def _chosen_for_counts(
@@ -526,7 +519,6 @@ def _warn_of_normalised_cells(
     if (counted.n_positive == counted.totals.size).sum() >= MIN_POSITIVE:
         return  # bulk
     how = normalisation_of(columns_of(values, sample_of_cells(counted.totals.size)).T)
-    release(values)
     if how:
         cleaning.add_message("normalised_cells", how=how)
 
@@ -630,8 +622,7 @@ def _normalize_log(
         quantile_normalize(values)
         cleaning.did("quantiles_equal")
     else:
-        for rows in releasing(row_blocks(values.shape), values):
-            values[rows] = zscore(values[rows])
+        map_rows(zscore, values, values)
         cleaning.did("genes_scaled")
     cleaning.record(kept, row_statistics(values))
     if chosen.drop_constant:
@@ -659,13 +650,9 @@ def _left(expression: Expression, chosen: Preprocess, cleaning: CleaningLog) -> 
 
 
 def _warn_of_samples(values: np.ndarray, expression: Expression, cleaning: CleaningLog) -> None:
-    missing = np.ones(values.shape[1], dtype=bool)
-    parts = in_threads(lambda rows: np.isnan(values[rows]).all(axis=0), row_blocks(values.shape))
-    for found in releasing(parts, values):
-        missing &= found
-        if not missing.any():
-            return
-    empty = np.flatnonzero(missing)
+    # Of most tables the first genes say that there is none.
+    empty = np.flatnonzero(np.isnan(values[:1000]).all(axis=0))
+    empty = empty[np.isnan(take_columns(values, empty, None)).all(axis=0)]
     if empty.size:
         names = ", ".join(repr(expression.samples[k]) for k in empty[:5])
         cleaning.add_message("samples_without_values", n=empty.size, names=names)

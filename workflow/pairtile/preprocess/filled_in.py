@@ -22,9 +22,6 @@ MAX_COMMON_DECIMALS = 6
 MAX_VALUES, MAX_LINES = 1 << 24, 24
 """Larger tables are not searched for means; rows, and columns, of which values are looked at."""
 
-_PART_VALUES = 1 << 14
-"""Values whose digits are counted together: they stay in a core's caches."""
-
 NEIGHBOURS, MIN_MEANS = 22, 3
 """Nearest rows of which some may make a mean; fewer means tell nothing."""
 
@@ -49,7 +46,8 @@ def _longer_share(values: Float64Array) -> float:
         doubled = 2.0 * np.abs(rows)  # duplicates that are averaged have a digit more
         return np.sum([~in_decimals(doubled, k) for k in range(MAX_DECIMALS)], axis=0)
 
-    parts = np.array_split(values, 1 + values.size // _PART_VALUES)
+    # So many values that they stay in a core's caches.
+    parts = np.array_split(values, 1 + (values.size >> 14))
     number = np.concatenate(list(in_threads(decimals_of, parts)))
     decimals = np.where(np.isfinite(values), number, np.nan)
     with np.errstate(divide="ignore"):

@@ -15,8 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairtile.engine.large_table import empty_table, releasing, row_blocks
-from pairtile.engine.state import release
+from pairtile.engine.large_table import empty_table, map_rows, releasing, row_blocks
 from pairtile.io.cells import sample_of_cells, whole_multiples
 from pairtile.io.expression import Expression
 from pairtile.io.sparse_rows import SparseRows, Values, columns_of, stored_values
@@ -227,7 +226,6 @@ def undo_scaling(
     if scale.whole_numbers or scale.estimated or scale.maximum == np.inf:
         return None
     some = columns_of(values, sample_of_cells(values.shape[1])).T
-    release(values)
     if np.isnan(some).any():
         return None
     # All values are multiples of the last digit that was written.
@@ -256,9 +254,7 @@ def undo_scaling(
             # Where no common sum tells how, zeros do: 1 was added where there are some.
             and (equal or (factors.followed and ("1 +" in how) == (scale.zero_share > 0.0)))
         ):
-            shares = empty_table(values.shape, scratch)
-            for rows in releasing(row_blocks(values.shape), values, shares):
-                shares[rows] = inverse(values[rows])
+            shares = map_rows(inverse, values, empty_table(values.shape, scratch))
             return replace(expression, values=shares), how, False
     return None
 
@@ -335,9 +331,9 @@ def _counts(
         matrix = values.matrix.copy()
         matrix.data = np.rint(inverse(matrix.data.astype(np.float64)) / unit[matrix.indices])
         return replace(expression, values=SparseRows(matrix))
-    counts = empty_table(values.shape, scratch)
-    for rows in releasing(row_blocks(values.shape), values, counts):
-        counts[rows] = np.rint(inverse(values[rows]) / unit)
+    counts = map_rows(
+        lambda block: np.rint(inverse(block) / unit), values, empty_table(values.shape, scratch)
+    )
     return replace(expression, values=counts)
 
 
@@ -348,6 +344,4 @@ def whole_counts(values: Values, scratch: Path | None = None) -> NDArray[np.unsi
     if not scale.is_counts or scale.maximum > 2.0**53:
         return None
     found = empty_table(values.shape, scratch, np.min_scalar_type(int(scale.maximum) + 1))
-    for rows in releasing(row_blocks(values.shape), values, found):
-        found[rows] = np.rint(np.nan_to_num(values[rows]))
-    return found
+    return map_rows(lambda block: np.rint(np.nan_to_num(block)), values, found)

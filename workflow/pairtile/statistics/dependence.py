@@ -13,7 +13,7 @@ import numpy as np
 from scipy import special
 
 from pairtile.arrays import BoolArray, Float64Array, Int32Array, Int64Array
-from pairtile.engine.large_table import releasing, row_blocks
+from pairtile.engine.large_table import map_rows
 from pairtile.engine.state import copy_rows
 from pairtile.runtime.threads import in_threads, one_blas_thread
 from pairtile.statistics.ranks import average_ranks
@@ -155,16 +155,14 @@ def principal_components(values: Float64Array, number: int = 2) -> Components:
 
 def lag_one(values: Float64Array, series: Int32Array) -> Float64Array:
     """Lag-1 autocorrelation of each row, within series, missing values taken for the mean."""
-    found = np.empty(len(values))
     step = np.flatnonzero(series[1:] == series[:-1])
 
-    def of_rows(here: slice) -> None:
-        rows = standardised(values[here].astype(np.float64))
+    def of_block(block: Float64Array) -> Float64Array:
+        rows = standardised(block.astype(np.float64))
         products = np.einsum("ij,ij->i", rows[:, step], rows[:, step + 1])
-        found[here] = products / max(1, step.size)
+        return np.asarray(products / max(1, step.size))
 
-    list(releasing(in_threads(of_rows, row_blocks(values.shape)), values))
-    return found
+    return map_rows(of_block, values, np.empty(len(values)))
 
 
 def trending_share(values: Float64Array, series: Int32Array) -> float:

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import special
 
 from pairtile.arrays import BoolArray, Float64Array, Int64Array, IntegerArray
-from pairtile.engine.large_table import row_blocks
+from pairtile.engine.large_table import map_rows
 from pairtile.runtime.threads import in_background, in_threads, one_blas_thread
 from pairtile.statistics.dependence import evenly_spaced, standardised
 from pairtile.statistics.ranks import average_ranks
@@ -54,10 +54,6 @@ MIN_SHAPE, MAX_SHAPE = 0.9, 2.3
 # Genes whose correlations are looked at; samples among which their shape is: of more, hardly any
 # correlation is left near 0; genes of a group at least, and groups at most.
 MAX_SPREAD_GENES, SHAPE_SAMPLES, GENES_OF_A_GROUP, MAX_GROUPS = 300, 100, 8, 12
-
-_BLOCK_VALUES = 1 << 16
-"""Values that a thread ranks together: of the thousand genes that are looked at, for many threads.
-"""
 
 MIN_GENES = 50
 """Of fewer, a module of a few genes is spread over a fifth of them."""
@@ -130,7 +126,7 @@ class Decomposed(NamedTuple):
 
     scored : float64 (genes, samples), less what is ``removed``, an orthonormal basis, float64
     (samples, dimensions), of what is off the values already; None: nothing is.
-    svd : gives left vectors, singular values and right vectors.
+    svd : waits for another thread to end with left vectors, singular values and right vectors.
     """
 
     scored: Float64Array
@@ -141,11 +137,9 @@ class Decomposed(NamedTuple):
     def of_values(cls, values: Float64Array, removed: Float64Array | None = None) -> Decomposed:
         """values : float64 (genes, samples), NaN where missing."""
         scored = _without(normal_scores(values), removed)
-        return cls(scored, removed, partial(np.linalg.svd, scored, full_matrices=False))
-
-    def begun(self) -> Decomposed:
-        """The same, decomposed by another thread from now on."""
-        return self._replace(svd=in_background(self.svd))
+        return cls(
+            scored, removed, in_background(partial(np.linalg.svd, scored, full_matrices=False))
+        )
 
 
 @dataclass(frozen=True)
@@ -292,17 +286,16 @@ def without_factors(values: Float64Array, factors: HiddenFactors) -> Float64Arra
 def normal_scores(values: Float64Array) -> Float64Array:
     """Ranks of each gene as quantiles of the normal distribution (Blom 1958), of mean 0 and
     variance 1, float64 (genes, samples); 0 where missing and for constant genes."""
-    scores = np.array(values, dtype=np.float64, order="C")
 
-    def of_rows(rows: slice) -> None:
-        ranks = scores[rows]
+    def of_block(block: Float64Array) -> Float64Array:
+        ranks = np.array(block, dtype=np.float64, order="C")
         average_ranks(ranks, ranks)
-        observed = np.isfinite(values[rows]).sum(axis=1, keepdims=True)
+        observed = np.isfinite(block).sum(axis=1, keepdims=True)
         with np.errstate(invalid="ignore"):
-            scores[rows] = standardised(special.ndtri((ranks - 0.375) / (observed + 0.25)))
+            return standardised(special.ndtri((ranks - 0.375) / (observed + 0.25)))
 
-    list(in_threads(of_rows, row_blocks(scores.shape, _BLOCK_VALUES)))
-    return scores
+    # Of the thousand genes that are looked at, there is some for each of many threads.
+    return map_rows(of_block, values, np.empty(values.shape), 1 << 16)
 
 
 def _without(rows: Float64Array, removed: Float64Array | None) -> Float64Array:
