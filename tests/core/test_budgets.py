@@ -13,13 +13,13 @@ PACKAGE = ROOT / "workflow/pairtile"
 
 # Statements of Python that the package, its core and each method may have: these numbers only ever
 # go down. Write the new one when there are fewer.
-MAX_PACKAGE = 44_895
+MAX_PACKAGE = 44_894
 CORE = ("engine", "declare", "config", "io", "preprocess", "report", "steps", "runtime", "api")
-MAX_CORE = 13_303
+MAX_CORE = 13_296
 MAX_OF_METHODS = {  # without their kernels
     "mirna_targets": 4_780,
     "multimodal_correlation": 3_861,
-    "mutual_information": 2_778,
+    "mutual_information": 2_773,
     "predictor_pairs": 2_850,
     "trajectory_correlation": 5_200,
 }
