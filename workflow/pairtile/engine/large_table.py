@@ -25,20 +25,20 @@ _BLOCK_BYTES, BLOCK_VALUES = 1 << 26, 1 << 20
 
 def empty_table(
     shape: tuple[int, int], scratch: Path | None, dtype: DTypeLike = np.float64
-) -> NDArray[Any]:
+) -> np.ndarray:
     """Uninitialised values of this shape: in memory, or mapped from a new file in ``scratch``."""
     if scratch is None or np.dtype(dtype).itemsize * shape[0] * shape[1] <= IN_MEMORY_BYTES:
         return np.empty(shape, dtype)
     return np.lib.format.open_memmap(_new_file(scratch), "w+", dtype, shape=shape)
 
 
-def stored(values: NDArray[Any], scratch: Path | None) -> NDArray[Any]:
+def stored(values: np.ndarray, scratch: Path | None) -> np.ndarray:
     """The values, mapped from a new file in ``scratch``, which the state takes as it is. Those that
     are mapped already, few ones, and all without ``scratch``, as they are."""
     if scratch is None or isinstance(values, np.memmap) or values.size <= BLOCK_VALUES:
         return values
     np.save(path := _new_file(scratch), values)
-    mapped: NDArray[Any] = np.load(path, mmap_mode="r")
+    mapped: np.ndarray = np.load(path, mmap_mode="r")
     return mapped
 
 
@@ -106,8 +106,11 @@ def releasing(parts: Iterable[P], *mapped: object) -> Iterator[P]:
 
 
 def map_rows(
-    work: Callable[[Any], NDArray[Any]], values: Any, out: NDArray[Any], n_values: int | None = None
-) -> NDArray[Any]:
+    work: Callable[[np.ndarray], np.ndarray],
+    values: Any,
+    out: np.ndarray,
+    n_values: int | None = None,
+) -> np.ndarray:
     """Write ``work`` of the values, block of rows by block of rows (``row_blocks``) and by all
     threads, into ``out``, which may be the same array; returns that."""
 
