@@ -14,7 +14,14 @@ import pytest
 from pairtile.config.root import models
 from pairtile.engine import large_table
 from pairtile.engine.estimator import estimator_of
-from pairtile.engine.large_table import GrowingTable, in_row_order, take_columns, take_rows
+from pairtile.engine.large_table import (
+    GrowingTable,
+    in_row_order,
+    map_rows,
+    stored,
+    take_columns,
+    take_rows,
+)
 from pairtile.engine.state import open_state, scratch_beside, write_state
 from pairtile.io import anndata_file, binary_table, text_table
 from pairtile.io.expression import read_expression, read_sparsely
@@ -148,6 +155,36 @@ def test_a_growing_table_is_what_was_appended(
         np.testing.assert_array_equal(take_rows(found, order, scratch), rows[order])
         np.testing.assert_array_equal(take_columns(found, order, scratch), rows[:, order])
         np.testing.assert_array_equal(in_row_order(found.T, scratch), rows.T)
+
+
+def test_stored_values_become_the_state_without_a_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = np.arange(12.0).reshape(4, 3)
+    assert stored(values, None) is stored(values, tmp_path) is values
+    monkeypatch.setattr(large_table, "BLOCK_VALUES", 11)
+    with scratch_beside(tmp_path / "state") as scratch:
+        mapped = stored(values, scratch)
+        assert stored(mapped, scratch) is mapped
+        assert len(list(scratch.rglob("*.npy"))) == 1
+        write_state(tmp_path / "state", {"z": mapped}, scratch)
+        assert not list(scratch.rglob("*.npy"))
+    assert np.array_equal(open_state(tmp_path / "state")["z"], values)
+
+
+def test_rows_are_mapped_block_by_block_in_place_and_to_other_shapes(tmp_path: Path) -> None:
+    values = np.arange(21.0).reshape(7, 3)
+    sums = map_rows(lambda block: block.sum(axis=1), values, np.empty(7), n_values=6)
+    assert np.array_equal(sums, values.sum(axis=1))
+    sizes: list[int] = []
+
+    def doubled(block: np.ndarray) -> np.ndarray:
+        sizes.append(len(block))
+        return 2.0 * block
+
+    assert map_rows(doubled, values, values, n_values=6) is values
+    assert np.array_equal(values, 2.0 * np.arange(21.0).reshape(7, 3))
+    assert sorted(sizes) == [1, 2, 2, 2]
 
 
 def test_the_first_rows_of_a_file_become_the_state_without_a_copy(tmp_path: Path) -> None:

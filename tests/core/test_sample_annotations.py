@@ -20,7 +20,7 @@ from pairtile.preprocess.expression import Prepared
 from pairtile.preprocess.expression import prepare_expression as prepare
 from pairtile.preprocess.null_design import dependence_arrays
 from pairtile.preprocess.samples import arrange_samples
-from pairtile.statistics.hidden_factors import find_hidden_factors
+from pairtile.statistics.hidden_factors import Decomposed, find_hidden_factors
 from pairtile.statistics.sample_effects import Left, orthonormal
 from scipy.ndimage import gaussian_filter
 
@@ -196,7 +196,7 @@ def test_degrees_that_effects_took_are_no_factors() -> None:
     values = random.normal(size=(400, 24)) + random.normal(size=(400, 12))[:, groups]
     found = prepared(values, {"group": [f"g{k}" for k in groups]}, ("group",))
     removed = orthonormal(found.design.removed)
-    assert not find_hidden_factors(found.values, removed=removed).strong
+    assert not find_hidden_factors(Decomposed.of_values(found.values, removed)).strong
     assert not dependence_arrays(found.values, found.design.state)[0].factors
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import multiprocessing
+import threading
 
 import numba
 import numpy as np
 import pytest
-from pairtile.runtime.threads import in_threads, one_blas_thread
+from pairtile.runtime.threads import in_background, in_threads, one_blas_thread
 from threadpoolctl import threadpool_info, threadpool_limits
 
 
@@ -59,4 +60,37 @@ def test_matrix_products_have_one_thread_in_each_and_get_theirs_back() -> None:
         assert blas_threads() == {2}
         for _ in zip(range(2), in_threads(lambda part: part, range(9)), strict=False):
             assert blas_threads() == {1}
+        assert blas_threads() == {2}
+
+
+def test_work_in_the_background_begins_at_once_and_fails_where_its_result_is_asked_for() -> None:
+    begun = threading.Event()
+
+    def work() -> int:
+        begun.set()
+        return 1 // 0
+
+    result = in_background(work)
+    assert begun.wait(60)
+    with pytest.raises(ZeroDivisionError):
+        result()
+    within = in_threads(lambda k: in_background(lambda: squares(k))(), range(5))
+    assert list(within) == [squares(k) for k in range(5)]
+
+
+def test_a_job_of_one_thread_does_background_work_when_it_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(numba, "get_num_threads", lambda: 1)
+    done: list[int] = []
+    result = in_background(lambda: done.append(threading.get_ident()))
+    assert not done
+    result()
+    assert done == [threading.get_ident()]
+
+
+def test_matrix_products_in_the_background_have_the_callers_threads() -> None:
+    with threadpool_limits(2, "blas"):
+        with one_blas_thread():
+            assert in_background(blas_threads)() == {1}
         assert blas_threads() == {2}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,8 +21,11 @@ from pairtile.errors import InputError
 from pairtile.preprocess.factor_annotations import annotations_of_factors
 from pairtile.preprocess.null_design import dependence_arrays, hidden_factors, inflation
 from pairtile.preprocess.spread import equalise_spreads, sample_spreads, unequal_spreads
+from pairtile.statistics import dependence
+from pairtile.statistics.hidden_factors import find_hidden_factors
 from scipy import stats
 from scipy.signal import lfilter
+from threadpoolctl import threadpool_info, threadpool_limits
 
 Values = NDArray[np.float64]
 GENES, SAMPLES = 80, 100
@@ -225,10 +230,17 @@ def test_shares_of_a_total_with_a_dominant_gene_get_size_factors(dominant: float
     assert intensities.parameters["normalize"] == "none"
 
 
-def test_all_samples_are_used_to_remove_factors_and_some_to_warn() -> None:
-    factors = hidden_factors(with_factor(11), {}, most_samples=40)
-    assert factors.scores.shape[1] == 40
-    assert factors.strong
+def test_all_samples_are_used_to_remove_factors_and_some_to_warn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    values = with_factor(11)
+    looked_at = [hidden_factors(values[:, ::3], {}), hidden_factors(values, {})]
+    assert [factors.scores.shape[1] for factors in looked_at] == [-(-SAMPLES // 3), SAMPLES]
+    assert dependence_arrays(values, {})[0].factor_share == looked_at[1].share
+    monkeypatch.setattr("pairtile.preprocess.null_design.MAX_SAMPLES", 40)
+    some = dependence_arrays(values, {})[0]
+    assert some.factors
+    assert some.factor_share != looked_at[1].share
 
 
 def test_factors_name_the_annotation_that_they_go_with() -> None:
@@ -336,3 +348,25 @@ def test_two_of_many_samples_that_failed_are_not_called_copies_nor_copies_failed
     assert found["few_samples_apart"].startswith("2 samples are unlike all others in most genes: 7")
     assert "9 = 40" in found["copied_samples"]
     assert "81" not in found["copied_samples"]
+
+
+def test_components_and_factors_do_not_depend_on_the_threads_of_a_product(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    threads: list[int] = []
+
+    def measured(work: Callable[..., Any]) -> Callable[..., Any]:
+        def measure(*args: Any, **options: Any) -> Any:
+            threads.extend(x["num_threads"] for x in threadpool_info() if x["user_api"] == "blas")
+            return work(*args, **options)
+
+        return measure
+
+    monkeypatch.setattr(np.linalg, "svd", measured(np.linalg.svd))
+    monkeypatch.setattr(dependence, "leading", measured(dependence.leading))
+    values = with_factor(11)
+    with threadpool_limits(2, "blas"):
+        for find in (find_hidden_factors, dependence.principal_components):
+            threads.clear()
+            find(values)
+            assert set(threads) == {1}

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 BoolArray = NDArray[np.bool_]
 UInt8Array = NDArray[np.uint8]
 UInt16Array = NDArray[np.uint16]
-UInt64Array = NDArray[np.uint64]
 Int8Array = NDArray[np.int8]
 Int32Array = NDArray[np.int32]
 Int64Array = NDArray[np.int64]

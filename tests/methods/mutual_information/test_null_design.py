@@ -25,8 +25,7 @@ from pairtile.methods.mutual_information.null_design import (
     order_warnings,
 )
 from pairtile.methods.mutual_information.series_joins import loss_by_joins
-from pairtile.preprocess.courses import course_arrays
-from pairtile.preprocess.null_design import CourseSteps, NullDesign, null_design
+from pairtile.preprocess.null_design import CourseSteps, NullDesign, course_arrays, null_design
 from pairtile.splines.bspline import bspline_weights, dense_weights
 from pairtile.splines.scorer import SplineSettings
 

@@ -25,11 +25,21 @@ _BLOCK_BYTES, BLOCK_VALUES = 1 << 26, 1 << 20
 
 def empty_table(
     shape: tuple[int, int], scratch: Path | None, dtype: DTypeLike = np.float64
-) -> NDArray[Any]:
+) -> np.ndarray:
     """Uninitialised values of this shape: in memory, or mapped from a new file in ``scratch``."""
     if scratch is None or np.dtype(dtype).itemsize * shape[0] * shape[1] <= IN_MEMORY_BYTES:
         return np.empty(shape, dtype)
     return np.lib.format.open_memmap(_new_file(scratch), "w+", dtype, shape=shape)
+
+
+def stored(values: np.ndarray, scratch: Path | None) -> np.ndarray:
+    """The values, mapped from a new file in ``scratch``, which the state takes as it is. Those that
+    are mapped already, few ones, and all without ``scratch``, as they are."""
+    if scratch is None or isinstance(values, np.memmap) or values.size <= BLOCK_VALUES:
+        return values
+    np.save(path := _new_file(scratch), values)
+    mapped: np.ndarray = np.load(path, mmap_mode="r")
+    return mapped
 
 
 def _new_file(scratch: Path) -> Path:
@@ -95,15 +105,29 @@ def releasing(parts: Iterable[P], *mapped: object) -> Iterator[P]:
             release(array)
 
 
+def map_rows(
+    work: Callable[[np.ndarray], np.ndarray],
+    values: Any,
+    out: np.ndarray,
+    n_values: int | None = None,
+) -> np.ndarray:
+    """Write ``work`` of the values, block of rows by block of rows (``row_blocks``) and by all
+    threads, into ``out``, which may be the same array; returns that."""
+
+    def write(rows: slice) -> None:
+        out[rows] = work(values[rows])
+
+    list(releasing(in_threads(write, row_blocks(values.shape, n_values)), values, out))
+    return out
+
+
 def count(
     found: Callable[[NDArray[np.generic]], NDArray[np.bool_]], values: NDArray[np.generic]
 ) -> int:
     """In how many of the ``values`` is true what is to be ``found``."""
-
-    def in_part(rows: slice) -> int:
-        return int(np.count_nonzero(found(values[rows])))
-
-    return sum(releasing(in_threads(in_part, row_blocks(values.shape)), values))
+    blocks = row_blocks(values.shape)
+    parts = in_threads(lambda rows: int(np.count_nonzero(found(values[rows]))), blocks)
+    return sum(releasing(parts, values))
 
 
 def take_rows(
@@ -124,9 +148,7 @@ def take_columns(
 ) -> NDArray[np.float64]:
     """``values[:, columns]``, part by part."""
     taken = empty_table((len(values), columns.size), scratch)
-    for part in releasing(row_blocks(taken.shape), values, taken):
-        taken[part] = values[part][:, columns]
-    return taken
+    return map_rows(lambda block: block[:, columns], values, taken)
 
 
 def in_row_order(values: NDArray[np.float64], scratch: Path | None) -> NDArray[np.float64]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -116,6 +117,7 @@ def is_annotation(name: str) -> bool:
     return key in {*_NUMBERS} - _NUMBER_ID or "type" in key or "descr" in key
 
 
+@lru_cache(1 << 16)
 def column_key(name: str) -> str:
     """A name as it is compared with those above and below."""
     return re.sub(r"[\s.-]+", "_", name.strip().lower())

@@ -14,6 +14,7 @@ from pandas.api.types import is_list_like
 
 from pairtile.declare.messages import Message, messages_of
 from pairtile.io.by_products import SYMBOLS, column_key
+from pairtile.runtime.threads import in_threads
 
 message = messages_of(__package__)
 
@@ -88,12 +89,15 @@ def _equal_totals(linear: NDArray[np.float64]) -> bool:
 def whole_multiples(linear: NDArray[np.float64]) -> bool:
     """Whether the values of nearly every cell, float64 (cells, genes), are small whole multiples of
     its smallest."""
-    smallest = np.where(linear > 0.0, linear, np.inf).min(axis=1, keepdims=True)
-    ratio = linear / smallest
-    small = ratio < 100.0
-    near = np.abs(ratio - np.rint(ratio)) < 0.01
-    of_cell = (near | ~small).all(axis=1)
-    several = (small & (ratio > 1.5)).any(axis=1)
+
+    def of_cells(cells: NDArray[np.float64]) -> NDArray[np.bool_]:
+        ratio = cells / np.where(cells > 0.0, cells, np.inf).min(axis=1, keepdims=True)
+        small = ratio < 100.0
+        near = np.abs(ratio - np.rint(ratio)) < 0.01
+        return np.stack([(near | ~small).all(axis=1), (small & (ratio > 1.5)).any(axis=1)])
+
+    parts = np.array_split(linear, 1 + (linear.size >> 17))
+    of_cell, several = np.hstack(list(in_threads(of_cells, parts)))
     return bool(several.mean() > 0.5 and of_cell[several].mean() > 0.8)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ from pairtile.io.names import GeneNames, join_first, without_version
 from pairtile.io.sparse_rows import SparseRows, Values, columns_of
 from pairtile.io.table import Kinds, Table, check_finite, check_names, check_samples
 from pairtile.io.text_table import read_text_table
+from pairtile.runtime.threads import in_background, in_threads
 
 message = messages_of(__package__)
 
@@ -219,11 +221,13 @@ def _check_codes(path: str | PathLike[str], values: Values) -> None:
 
     def least(above: float) -> tuple[float, float]:
         """The lowest value above another, and the highest."""
-        low, high = np.inf, -np.inf
-        for rows in releasing(row_blocks(values.shape), values):
+
+        def in_block(rows: slice) -> tuple[float, float]:
             some = values[rows][values[rows] > above]
-            low, high = min(low, some.min(initial=np.inf)), max(high, some.max(initial=-np.inf))
-        return float(low), float(high)
+            return some.min(initial=np.inf), some.max(initial=-np.inf)
+
+        found = [*releasing(in_threads(in_block, row_blocks(values.shape)), values)]
+        return float(min(low for low, _ in found)), float(max(high for _, high in found))
 
     lowest, highest = least(-np.inf)
     if lowest >= 0.0:
@@ -258,7 +262,10 @@ def without_others(
     some_genes = values[:: 1 + len(genes) // most]
     totals = statistics_of_others(samples, some_genes)
     columns = np.setdiff1d(np.arange(len(samples)), totals)
-    agreement, unlike = unlike_others(some_genes[:, columns])
+    agreeing = in_background(partial(unlike_others, some_genes[:, columns]))
+    some_samples = columns_of(values, columns[:: 1 + columns.size // 64])
+    left_out = rows_of_no_gene(genes, some_samples, controls)
+    agreement, unlike = agreeing()
     if unlike.any():
         notes.append(
             message(
@@ -269,8 +276,6 @@ def without_others(
                 lowest=agreement[~unlike].min(),
             )
         )
-    some_samples = columns_of(values, columns[:: 1 + columns.size // 64])
-    left_out = rows_of_no_gene(genes, some_samples, controls)
     of_genes = [(code, rows, genes, "gene") for code, rows in left_out.items()]
     for code, at, names, kind in [("statistics_left_out", totals, samples, "sample"), *of_genes]:
         if at:

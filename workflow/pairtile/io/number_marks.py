@@ -52,7 +52,8 @@ def find_marks(texts: Iterable[str], delimiter: str) -> Marks:
     n_points = n_small = 0
     for cell in texts:
         text = cell.strip()
-        grouped, comma = _THOUSANDS.fullmatch(text), _DECIMAL_COMMA.fullmatch(text)
+        both = (_THOUSANDS, _DECIMAL_COMMA) if "," in text else ()  # most numbers have none
+        grouped, comma = [p.fullmatch(text) for p in both] or (None, None)
         if grouped or comma:
             marked = True
             thousands |= not comma
@@ -64,12 +65,12 @@ def find_marks(texts: Iterable[str], delimiter: str) -> Marks:
         elif "." in text:
             points = bool(_POINTS.fullmatch(text))
             thousands |= not points
-            fraction |= not points and is_number(text)
+            fraction = fraction or (not points and is_number(text))
             several |= points and text.count(".") > 1
             point_zero |= points and text.endswith("0")
             n_points += points
         else:
-            fraction |= text[-1:].isdigit() and is_number(text)
+            fraction = fraction or (text[-1:].isdigit() and is_number(text))
     if not marked:
         if fraction or decimal:
             return "unclear points" if several else "decimal point"

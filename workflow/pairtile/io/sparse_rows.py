@@ -10,13 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.cpu.njit import njit
-from pairtile.engine.large_table import releasing, row_blocks
+from pairtile.engine.large_table import take_columns
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array, sparray, spmatrix
-
-_BLOCK_VALUES = 1 << 22
-"""So many values of a table in a file are in memory at a time."""
 
 
 @njit(nogil=True)
@@ -135,7 +132,4 @@ def columns_of(values: Values, columns: NDArray[np.int64]) -> NDArray[np.float64
     """Dense values of some samples, shape (genes, columns)."""
     if isinstance(values, SparseRows):
         return values.take_columns(columns)[:]
-    found = np.empty((values.shape[0], columns.size))
-    for rows in releasing(row_blocks(values.shape, _BLOCK_VALUES), values):
-        found[rows] = values[rows, columns]
-    return found
+    return take_columns(values, columns, None)

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
 from os import PathLike
 from typing import NamedTuple
 
@@ -151,9 +150,10 @@ def refuse_other_forms(
     n_different = [len(set(field)) for field in fields]
     pairs = [
         (i, j)
-        for i, j in combinations(keys, 2)
-        if i in words
-        and (
+        for n, i in enumerate(keys)
+        if i in words  # which are few, where a table has thousands of samples
+        for j in keys[n + 1 :]
+        if (
             j in words
             or (
                 (j in numbers and n_different[j] > 1)

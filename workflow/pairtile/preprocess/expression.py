@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -13,8 +14,7 @@ from numpy.typing import NDArray
 
 from pairtile.config.preprocess import Preprocess
 from pairtile.declare.messages import HasMessages, Message, messages_of
-from pairtile.engine.large_table import empty_table, releasing, row_blocks
-from pairtile.engine.state import release
+from pairtile.engine.large_table import empty_table, map_rows, releasing, take_columns
 from pairtile.errors import InputError
 from pairtile.io.cells import MIN_ZEROS, normalisation_of, sample_of_cells
 from pairtile.io.expression import Expression
@@ -29,7 +29,6 @@ from pairtile.preprocess.factor_annotations import (
 )
 from pairtile.preprocess.filled_in import are_filled_in
 from pairtile.preprocess.items import NOT_VARIABLE, TOO_FEW, TOO_RARE, CleaningLog, items_table
-from pairtile.preprocess.logarithm import take_log2
 from pairtile.preprocess.normalize import (
     GROUP_SIZE,
     DepthRanks,
@@ -38,6 +37,7 @@ from pairtile.preprocess.normalize import (
     median_ratio_factors,
     quantile_normalize,
     stabilise_variance,
+    take_log2,
     tmm_factors,
     zscore,
 )
@@ -61,7 +61,7 @@ from pairtile.preprocess.value_kind import (
     unequal_factors,
 )
 from pairtile.runtime.record import doing, say_done
-from pairtile.runtime.threads import in_threads
+from pairtile.runtime.threads import in_background, in_threads
 from pairtile.statistics.hidden_factors import MIN_GENES as MIN_GENES_OF_FACTORS
 from pairtile.statistics.hidden_factors import without_factors
 
@@ -167,7 +167,7 @@ def prepare_expression(
     (``regress_out``); what most genes share removed (``hidden_factors``).
 
     ``log2: auto`` applies the logarithm where GEO2R's rule says that values are raw
-    (``logarithm.measure_scale``) and none is negative. ``cpm`` and its like need raw
+    (``value_kind.measure_scale``) and none is negative. ``cpm`` and its like need raw
     values, so there ``auto`` takes whole numbers for counts and refuses all that looks like
     logarithms.
 
@@ -191,11 +191,11 @@ def prepare_expression(
             "are meant, or see whether orientation fits",
         )
     cleaning = CleaningLog(n_genes)
-    counted = count_values(values)
+    counting = in_background(partial(count_values, values))
+    scale, counted = measure_scale(stored_values(values)), counting()
     cleaning.n_missing_input = counted.n_missing.astype(np.int32)
     say_done(message("table_read", source=expression.source, genes=n_genes, samples=n_samples))
     say_done(message("missing_values", n=int(counted.n_missing.sum()), values=n_genes * n_samples))
-    scale = measure_scale(stored_values(values))
     if isinstance(values, np.ndarray) and not scale.whole_numbers and are_filled_in(values):
         cleaning.add_message("values_filled_in")
     if chosen.normalize == chosen.log2 == chosen.pseudocount == "auto" and (
@@ -234,13 +234,10 @@ def prepare_expression(
     design = design or SampleDesign.unknown()
     changed = design.covariates.size or design.surfaces or chosen.hidden_factors != "none"
     half = half and n_genes * n_samples > HALF_VALUES and not changed
-    in_place = overwrite and isinstance(values, np.ndarray)
-    # Scores take long: they are made once, and those of dropped genes overwritten.
-    once = (
-        empty_table((n_genes, n_samples), scratch, np.float16 if half else np.float64)
-        if chosen.normalize in NORMAL_SCORES and not in_place
-        else None
-    )
+    # Made once where there is room or it takes long; rows of dropped genes are overwritten then.
+    once: np.ndarray | None = values if overwrite and isinstance(values, np.ndarray) else None
+    if once is None and chosen.normalize in NORMAL_SCORES:
+        once = empty_table((n_genes, n_samples), scratch, np.float16 if half else np.float64)
 
     def measured(rows: NDArray[np.int64]) -> tuple[NDArray[np.int32], RowStatistics]:
         block, n_zeros = cleaned(rows)
@@ -281,10 +278,10 @@ def prepare_expression(
             once[place] = once[kept[place]]  # each moves up
         out = once[: kept.size]
     else:
-        out = values[: kept.size] if in_place else empty_table((kept.size, n_samples), scratch)
+        out = empty_table((kept.size, n_samples), scratch)
         begin = 0
         for block, _ in releasing(in_threads(cleaned, blocks_of(kept, n_samples)), values, out):
-            out[begin : begin + len(block)] = block  # never beyond what is read
+            out[begin : begin + len(block)] = block
             begin += len(block)
     say_done(message("genes_chosen", n=kept.size, genes=n_genes))
     out = _normalize_log(out, kept, chosen, cleaning)
@@ -360,8 +357,7 @@ def _without_hidden_factors(
             )
         cleaning.add_message("no_hidden_factors", why=why)
         return design
-    for rows in releasing(row_blocks(values.shape), values):
-        values[rows] = without_factors(values[rows], factors)
+    map_rows(partial(without_factors, factors=factors), values, values)
     n_factors, of = len(factors.shares), "" if controls is None else " of the control genes"
     cleaning.did("hidden_factors_removed", n=n_factors, share=factors.share, of=of)
     goes_with = annotations_of_factors(factors.scores, design.annotations)
@@ -412,11 +408,11 @@ def _variance_of_counts(
     if chosen.top_variable is None or chosen.normalize not in NORMAL_SCORES:
         return None
     factors = factors_to_total(counted.totals, expression, TOTALS["cp10k"])
-    variance = np.empty(len(expression.genes))
-    for rows in row_blocks(expression.values.shape):
-        scaled = expression.values[rows] * factors
-        variance[rows] = row_statistics(np.log2(scaled + 1.0)).sd ** 2
-    return variance
+    return map_rows(
+        lambda block: row_statistics(np.log2(block * factors + 1.0)).sd ** 2,
+        expression.values,
+        np.empty(len(expression.genes)),
+    )
 
 
 def _chosen_for_counts(
@@ -523,7 +519,6 @@ def _warn_of_normalised_cells(
     if (counted.n_positive == counted.totals.size).sum() >= MIN_POSITIVE:
         return  # bulk
     how = normalisation_of(columns_of(values, sample_of_cells(counted.totals.size)).T)
-    release(values)
     if how:
         cleaning.add_message("normalised_cells", how=how)
 
@@ -627,8 +622,7 @@ def _normalize_log(
         quantile_normalize(values)
         cleaning.did("quantiles_equal")
     else:
-        for rows in releasing(row_blocks(values.shape), values):
-            values[rows] = zscore(values[rows])
+        map_rows(zscore, values, values)
         cleaning.did("genes_scaled")
     cleaning.record(kept, row_statistics(values))
     if chosen.drop_constant:
@@ -656,13 +650,9 @@ def _left(expression: Expression, chosen: Preprocess, cleaning: CleaningLog) -> 
 
 
 def _warn_of_samples(values: np.ndarray, expression: Expression, cleaning: CleaningLog) -> None:
-    missing = np.ones(values.shape[1], dtype=bool)
-    parts = in_threads(lambda rows: np.isnan(values[rows]).all(axis=0), row_blocks(values.shape))
-    for found in releasing(parts, values):
-        missing &= found
-        if not missing.any():
-            return
-    empty = np.flatnonzero(missing)
+    # Of most tables the first genes say that there is none.
+    empty = np.flatnonzero(np.isnan(values[:1000]).all(axis=0))
+    empty = empty[np.isnan(take_columns(values, empty, None)).all(axis=0)]
     if empty.size:
         names = ", ".join(repr(expression.samples[k]) for k in empty[:5])
         cleaning.add_message("samples_without_values", n=empty.size, names=names)

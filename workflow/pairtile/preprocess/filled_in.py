@@ -8,11 +8,12 @@ still the mean of some of them to the last digit, which a value that was measure
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 
-from pairtile.arrays import BoolArray, Float64Array
+from pairtile.arrays import BoolArray, Float64Array, IntegerArray
 from pairtile.engine.state import copy_rows
+from pairtile.preprocess.statistics import column_medians
 from pairtile.preprocess.value_kind import INVERSES, MAX_DECIMALS, in_decimals
+from pairtile.runtime.threads import in_threads
 from pairtile.statistics.dependence import MAX_GENES, MAX_SAMPLES, evenly_spaced
 
 MAX_COMMON_DECIMALS = 6
@@ -40,22 +41,27 @@ def are_filled_in(values: Float64Array) -> bool:
 def _longer_share(values: Float64Array) -> float:
     """Share of the values that have more decimals, and more digits in all, than is usual in their
     row, in rows and columns where these are few: 1.234 and 12.34 both have four digits."""
-    doubled = 2.0 * np.abs(values)  # duplicates that are averaged have a digit more
-    number = sum(~in_decimals(doubled, k) for k in range(MAX_DECIMALS))
-    decimals = pd.DataFrame(np.where(np.isfinite(values), number, np.nan))
+
+    def decimals_of(rows: Float64Array) -> IntegerArray:
+        doubled = 2.0 * np.abs(rows)  # duplicates that are averaged have a digit more
+        return np.sum([~in_decimals(doubled, k) for k in range(MAX_DECIMALS)], axis=0)
+
+    # So many values that they stay in a core's caches.
+    parts = np.array_split(values, 1 + (values.size >> 14))
+    number = np.concatenate(list(in_threads(decimals_of, parts)))
+    decimals = np.where(np.isfinite(values), number, np.nan)
     with np.errstate(divide="ignore"):
         digits = decimals + np.floor(np.log10(np.abs(values)))
-    more = [some.gt(some.median(axis=1), axis=0) for some in (decimals, digits)]
-    few = decimals.median(axis=1) <= MAX_COMMON_DECIMALS
-    longer = (more[0] & more[1]).to_numpy() & few.to_numpy()[:, None]
+    usual, usual_digits = (column_medians(some.T)[:, None] for some in (decimals, digits))
+    longer = (decimals > usual) & (digits > usual_digits) & (usual <= MAX_COMMON_DECIMALS)
     for axis in (1, 0):  # samples may have digits of their own
         longer = longer & (2 * longer.sum(axis, keepdims=True) <= values.shape[axis])
     if min(longer.any(axis=0).mean(), longer.any(axis=1).mean()) < 0.1:
         return 0.0
     # A limit of detection by the root of 2 is the same in many cells of a row or column.
-    cells = pd.DataFrame(np.where(longer, values, np.nan))
-    distinct = min(cells.nunique(axis=axis).sum() for axis in (0, 1))
-    return float(longer.mean()) if 3 * distinct > longer.sum() else 0.0
+    cells = np.where(longer, values, np.nan)
+    repeated = max(np.sum(np.diff(np.sort(cells, axis), axis=axis) == 0.0) for axis in (0, 1))
+    return float(longer.mean()) if 3 * (longer.sum() - repeated) > longer.sum() else 0.0
 
 
 def _holds_means(values: Float64Array) -> bool:

@@ -116,9 +116,7 @@ def formula_warnings(names: Sequence[str]) -> list[Message]:
     """A warning of names that spreadsheets take for formulas (they are written as they are: another
     name would be another gene)."""
     formulas = [name for name in names if _FORMULA.match(name)]
-    if not formulas:
-        return []
-    return [message("names_like_formulas", n=len(formulas), first=formulas[0])]
+    return [message("names_like_formulas", n=len(formulas), first=first) for first in formulas[:1]]
 
 
 def unique_names(names: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Normalisation of samples against each other, and of genes to unit variance.
+"""Normalisation of samples against each other, the logarithm, and genes of unit variance.
 
 Values are (genes, samples), float64, NaN where missing. What normalises counts measures the whole
 table first and is then applied to some genes at a time.
@@ -254,6 +254,35 @@ def stabilise_variance(counts: NDArray[np.float64], a0: float, a1: float) -> NDA
     the mean where the dispersion is a0 + a1 / mean."""
     root = np.sqrt(a0 * counts * (1.0 + a1 + a0 * counts))
     return np.asarray(np.log2((1.0 + a1 + 2.0 * a0 * counts + 2.0 * root) / (4.0 * a0)))
+
+
+def take_log2(
+    values: np.ndarray, expression: Expression, pseudocount: float, rows: NDArray[np.int64]
+) -> np.ndarray:
+    """Replace ``values``, the genes ``rows`` of a table, by log2(values + pseudocount), in place.
+
+    Without pseudocount, zeros become missing. Returns the number of these for each gene, int32.
+    Raises InputError naming gene and sample if a value is too low for the logarithm.
+    """
+    too_low = (values < 0) & (values + pseudocount <= 0)
+    if too_low.any():
+        row, column = divmod(int(too_low.argmax()), values.shape[1])
+        raise InputError.at(
+            expression.source,
+            f"gene {expression.genes[rows[row]]!r}, sample {expression.samples[column]!r}",
+            f"{values[row, column]:.6g}, which has no logarithm",
+            "no negative values under preprocess.log2: true (set it to false if the values are "
+            "logarithms already, or a pseudocount larger than their depth)",
+        )
+    n_zeros = np.zeros(len(values), dtype=np.int32)
+    if pseudocount:
+        values += pseudocount
+    else:
+        zero = values == 0
+        n_zeros[:] = zero.sum(axis=1)
+        values[zero] = np.nan
+    np.log2(values, out=values)
+    return n_zeros
 
 
 def quantile_normalize(values: np.ndarray) -> None:

@@ -10,7 +10,7 @@ permuted within each batch (exchangeability blocks: Winkler et al. 2015, NeuroIm
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,16 +20,19 @@ from pairtile.engine.state import copy_rows
 from pairtile.preprocess.sample_arrays import SampleArrays
 from pairtile.runtime.record import doing
 from pairtile.runtime.threads import one_blas_thread
+from pairtile.statistics.courses import common_courses, moments_of
 from pairtile.statistics.dependence import (
     MAX_GENES,
     Dependence,
     evenly_spaced,
     measure_dependence,
+    standardised,
     trending_share,
 )
 from pairtile.statistics.hidden_factors import (
     MAX_SAMPLES,
     MIN_GENES,
+    Decomposed,
     Exchange,
     HiddenFactors,
     find_hidden_factors,
@@ -97,12 +100,16 @@ def dependence_arrays(
     if (batch := stated.get("sample_batch")) is not None:
         known.append(indicators(batch))
     removed = orthonormal(np.hstack(known))
+    samples = evenly_spaced(values.shape[1], MAX_SAMPLES)
+    rows = copy_rows(values, evenly_spaced(len(values), MAX_GENES), samples)
+    table = Decomposed.of_values(rows, orthonormal(removed[samples]))
     found = measure_dependence(values, series, removed)
     arrays: SampleArrays = {
         "order_autocorrelation": np.array([found.mean, found.chance]),
         "drifting": np.array([trending_share(values, series)]),
     }
-    factors = hidden_factors(values, stated | arrays, most_samples=MAX_SAMPLES, removed=removed)
+    design = null_design("auto", stated | arrays, values.shape[1])
+    factors = find_hidden_factors(table, exchange=Exchange(design.groups[samples], design.shifted))
     spread = factors.spread
     of_samples = factors.strong and factors.made_by == "samples" and not found.ordered
     # What outliers leave of hubs looks like factors, and true edges went with it: up to 3 explain
@@ -135,30 +142,22 @@ def hidden_factors(
     values: NDArray[np.float64],
     stated: SampleArrays,
     number: int | None = None,
-    most_samples: int | None = None,
     controls: NDArray[np.int64] | None = None,
-    removed: NDArray[np.float64] | None = None,
 ) -> HiddenFactors:
     """What most genes share beside what the null of these samples allows
     (``find_hidden_factors``).
 
     values : float64 (genes, samples). stated : ``SampleDesign.state`` and what
-    ``dependence_arrays`` adds. most_samples : that are looked at, evenly spaced; None: all.
-    controls : rows that have nothing in common but factors; None: all rows, which may. removed : a
-    basis of what is off the values, or said to be taken off, (samples, dimensions).
+    ``dependence_arrays`` adds. controls : rows that have nothing in common but factors; None: all
+    rows, which may.
     """
-    design = null_design("auto", stated, values.shape[1])
-    samples = evenly_spaced(values.shape[1], most_samples or values.shape[1])
     genes = np.arange(len(values)) if controls is None else controls
-    rows = copy_rows(values, genes[evenly_spaced(genes.size, MAX_GENES)], samples)
-    if removed is not None:
-        removed = orthonormal(removed[samples])
+    design = null_design("auto", stated, values.shape[1])
     return find_hidden_factors(
-        rows,
+        copy_rows(values, genes[evenly_spaced(genes.size, MAX_GENES)]),
         number=number,
-        exchange=Exchange(design.groups[samples], design.shifted),
+        exchange=Exchange(design.groups, design.shifted),
         of_controls=controls is not None,
-        removed=removed,
     )
 
 
@@ -230,3 +229,76 @@ def shift_warnings(state: SampleArrays) -> list[Message]:
     if drifting > DRIFTING:
         found.append(message("drifting_genes", share=drifting))
     return found
+
+
+# Courses that series have in common (``statistics.courses``).
+
+
+class CourseArrays(TypedDict, total=False):
+    """Of the courses that stated series have in common.
+
+    courses_found : (1,), in words; empty where there are none. course_groups : (samples,),
+    course_steps : (groups,; 0: samples are permuted) and course_order : (samples,), what may change
+    places, where most samples can. course_strength : (genes,), correlation of a gene between series
+    of one course.
+    """
+
+    courses_found: NDArray[np.str_]
+    course_groups: NDArray[np.int32]
+    course_steps: NDArray[np.int64]
+    course_order: NDArray[np.int64]
+    course_strength: NDArray[np.float64]
+
+
+def course_arrays(z: NDArray[np.float64], stated: SampleArrays) -> CourseArrays:
+    """Whether series follow a course in common, and which samples may then change places.
+
+    Given the stimulus, it makes no difference to unrelated genes which replicate course of the one
+    stands beside which of the other (exchangeability blocks kept whole: Winkler et al. 2015,
+    NeuroImage 123:253). At moments that not all series of a course (and batch) have, samples are
+    permuted among those that do. A series with a course of its own is shifted.
+    """
+    series = np.unique(stated["sample_series"], return_inverse=True)[1].astype(np.int32)
+    moments = moments_of(series, stated.get("sample_time"))
+    common = common_courses(z, series, moments)
+    found: CourseArrays = {"courses_found": np.array([common.clause("genes")])}
+    batch = stated.get("sample_batch", np.zeros(series.size, dtype=np.int32))
+    blocks = np.unique([common.group[series], batch], axis=1, return_inverse=True)[1].reshape(-1)
+    groups = np.empty(series.size, dtype=np.int32)
+    steps: list[int] = []
+    strength = [np.zeros(len(z))]
+    in_courses = 0
+    for block in range(int(blocks.max()) + 1):
+        here = np.flatnonzero(blocks == block)
+        members = np.unique(series[here]).size
+        times, number = np.unique(moments[here], return_inverse=True)
+        seen = np.bincount(number)
+        whole = np.flatnonzero(seen == members)
+        if members == 1:
+            parts = [(here, int(here.size > 1))]
+        else:
+            parts = [(here[np.isin(number, whole)], whole.size)] if whole.size else []
+            others = np.setdiff1d(np.arange(times.size), whole)
+            parts += [(here[number == moment], 0) for moment in others]
+            in_courses += here.size - int(np.count_nonzero(seen == 1))
+            if whole.size > 1:
+                courses = parts[0][0]
+                courses = courses[np.lexsort((moments[courses], series[courses]))]
+                strength.append(_agreement(z, courses.reshape(members, -1)))
+        for samples, step in parts:
+            groups[samples] = len(steps)
+            steps.append(step)
+    if 2 * in_courses > series.size:
+        found["course_groups"], found["course_steps"] = groups, np.array(steps)
+        found["course_order"] = np.lexsort((moments, series, groups))
+        found["course_strength"] = np.mean(strength[1:] or strength, axis=0)
+    return found
+
+
+def _agreement(z: NDArray[np.float64], courses: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Mean correlation of each gene between courses, (courses, moments): float64 (genes,)."""
+    n, length = courses.shape
+    total = np.zeros((len(z), length))
+    for course in courses:
+        total += standardised(copy_rows(z, np.arange(len(z)), course))
+    return ((total**2).sum(axis=1) / length - n) / (n * (n - 1))

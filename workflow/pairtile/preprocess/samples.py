@@ -34,8 +34,10 @@ from pairtile.io.sparse_rows import SparseRows, Values, stored_values
 from pairtile.io.symbols import with_symbols
 from pairtile.io.table import check_samples
 from pairtile.preprocess.sample_arrays import SampleArrays
+from pairtile.preprocess.statistics import row_statistics
 from pairtile.preprocess.value_kind import measure_scale
 from pairtile.runtime.record import doing
+from pairtile.runtime.threads import in_background, in_threads
 from pairtile.statistics.dependence import Dependence
 from pairtile.statistics.sample_effects import Term, indicators, orthonormal
 
@@ -309,11 +311,21 @@ def read_arranged(
     return arrange_samples(expression, config.samples, regress_out, scratch, table)
 
 
+def _load_compiled() -> None:
+    """What the steps after reading need, which takes a quarter of a second to load: numba's types,
+    with the first function that it has compiled, and parts of SciPy."""
+    import scipy.cluster.hierarchy
+    import scipy.sparse.linalg  # noqa: F401
+
+    row_statistics(np.zeros((1, 1)))
+
+
 def read_samples(config: TableAnalysis, scratch: Path | None = None) -> Expression:
     """The expression table of an analysis, of the samples that are asked for (``obs``), as
     ``without_empty_samples``."""
     path = config.table_path() or ""
     doing(f"read {path}")
+    in_background(_load_compiled)  # it is not waited for: who needs it first waits
     in_file = path.lower().endswith(".h5ad")
     expression = read_sparsely(
         path,
@@ -574,7 +586,8 @@ def remove_effects(values: NDArray[np.float64], covariates: NDArray[np.float64])
 
     values : float64 (genes, samples), NaN where missing: fitted on the observed samples.
     """
-    for rows in releasing(row_blocks(values.shape), values):
+
+    def take_off(rows: slice) -> None:
         block = values[rows]
         missing = np.isnan(block)
         whole = ~missing.any(axis=1)
@@ -582,6 +595,8 @@ def remove_effects(values: NDArray[np.float64], covariates: NDArray[np.float64])
         for row in np.flatnonzero(~whole & ~missing.all(axis=1)):
             observed = ~missing[row]
             block[row, observed] = _without_effects(block[row, observed], covariates[observed])
+
+    list(releasing(in_threads(take_off, row_blocks(values.shape)), values))
 
 
 def _without_effects(

@@ -15,8 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairtile.engine.large_table import empty_table, releasing, row_blocks
-from pairtile.engine.state import release
+from pairtile.engine.large_table import empty_table, map_rows, releasing, row_blocks
 from pairtile.io.cells import sample_of_cells, whole_multiples
 from pairtile.io.expression import Expression
 from pairtile.io.sparse_rows import SparseRows, Values, columns_of, stored_values
@@ -147,25 +146,22 @@ def measure_scale(values: np.ndarray) -> Scale:
     scripts have a third clause (quartiles about 1) that takes fractions for raw; it is not used.
     In a table of more than ``MAX_VALUES``, quantiles are those of so many values drawn from it.
     """
-    low, top, n_negative, n_zero, n_seen, whole = math.inf, -math.inf, 0, 0, 0, True
     random = np.random.default_rng(0)
-    drawn = []
+    drawn, tallies = [], []
     flat = values.reshape(-1)
-    parts = [flat[begin : begin + _BLOCK] for begin in range(0, flat.size, _BLOCK)]
-    for seen, zeros in releasing(in_threads(_seen_values, parts), values):
-        n_zero += zeros
-        if not seen.size:
-            continue
-        low, top = min(low, float(seen.min())), max(top, float(seen.max()))
-        n_seen += seen.size
-        n_negative += int((seen < 0).sum())
-        whole = whole and bool((seen == np.rint(seen)).all())
+    parts = [flat[begin : begin + _BLOCK] for begin in range(0, max(1, flat.size), _BLOCK)]
+    for seen, tally in releasing(in_threads(_seen_values, parts), values):
+        tallies.append(tally)
         if flat.size > MAX_VALUES:
             seen = random.choice(seen, -(-seen.size * MAX_VALUES // flat.size))
         drawn.append(seen)
-    if not drawn:
+    n_seen, n_zero, n_negative, n_broken = (
+        int(sum(n)) for n in list(zip(*tallies, strict=True))[2:]
+    )
+    if not n_seen:
         return Scale(math.nan, math.nan, math.nan, math.nan, whole_numbers=True, n_negative=0)
-    all_drawn = np.concatenate(drawn)
+    all_drawn, whole = np.concatenate(drawn), not n_broken
+    low, top = min(tally[0] for tally in tallies), max(tally[1] for tally in tallies)
     few = all_drawn[:: max(1, all_drawn.size // 10_000)]
     distinct, times = np.unique(few, return_counts=True)
     others = few[few != distinct[times.argmax()]]  # which may be a floor or a ceiling
@@ -186,10 +182,14 @@ def measure_scale(values: np.ndarray) -> Scale:
     )
 
 
-def _seen_values(part: NDArray[np.floating]) -> tuple[NDArray[np.float64], int]:
-    """The observed values other than zero, and the number of zeros."""
+def _seen_values(part: NDArray[np.floating]) -> tuple[NDArray[np.float64], list[float]]:
+    """The observed values other than zero; the lowest and the highest of these, their number, that
+    of zeros, of negative values and of fractions."""
     zero = part == 0
-    return part[~(np.isnan(part) | zero)].astype(np.float64, copy=False), int(zero.sum())
+    seen = part[~(np.isnan(part) | zero)].astype(np.float64, copy=False)
+    low, high = seen.min(initial=math.inf), seen.max(initial=-math.inf)
+    marks = (zero, seen < 0, seen != np.rint(seen))
+    return seen, [float(low), float(high), seen.size, *map(np.count_nonzero, marks)]
 
 
 def in_decimals(values: NDArray[np.float64], decimals: int) -> NDArray[np.bool_]:
@@ -226,7 +226,6 @@ def undo_scaling(
     if scale.whole_numbers or scale.estimated or scale.maximum == np.inf:
         return None
     some = columns_of(values, sample_of_cells(values.shape[1])).T
-    release(values)
     if np.isnan(some).any():
         return None
     # All values are multiples of the last digit that was written.
@@ -255,9 +254,7 @@ def undo_scaling(
             # Where no common sum tells how, zeros do: 1 was added where there are some.
             and (equal or (factors.followed and ("1 +" in how) == (scale.zero_share > 0.0)))
         ):
-            shares = empty_table(values.shape, scratch)
-            for rows in releasing(row_blocks(values.shape), values, shares):
-                shares[rows] = inverse(values[rows])
+            shares = map_rows(inverse, values, empty_table(values.shape, scratch))
             return replace(expression, values=shares), how, False
     return None
 
@@ -334,9 +331,9 @@ def _counts(
         matrix = values.matrix.copy()
         matrix.data = np.rint(inverse(matrix.data.astype(np.float64)) / unit[matrix.indices])
         return replace(expression, values=SparseRows(matrix))
-    counts = empty_table(values.shape, scratch)
-    for rows in releasing(row_blocks(values.shape), values, counts):
-        counts[rows] = np.rint(inverse(values[rows]) / unit)
+    counts = map_rows(
+        lambda block: np.rint(inverse(block) / unit), values, empty_table(values.shape, scratch)
+    )
     return replace(expression, values=counts)
 
 
@@ -347,6 +344,4 @@ def whole_counts(values: Values, scratch: Path | None = None) -> NDArray[np.unsi
     if not scale.is_counts or scale.maximum > 2.0**53:
         return None
     found = empty_table(values.shape, scratch, np.min_scalar_type(int(scale.maximum) + 1))
-    for rows in releasing(row_blocks(values.shape), values, found):
-        found[rows] = np.rint(np.nan_to_num(values[rows]))
-    return found
+    return map_rows(lambda block: np.rint(np.nan_to_num(block)), values, found)

@@ -87,6 +87,21 @@ def in_threads(work: Callable[[P], R], parts: Iterable[P]) -> Iterator[R]:
             wait([future for future in waiting if not future.cancel()])
 
 
+def in_background(work: Callable[[], R]) -> Callable[[], R]:
+    """Begin ``work`` in another thread of the job; what is returned waits for its result. A job of
+    one thread does the work when it is asked for.
+
+    For work as of ``in_threads``. Where it makes matrix products, the caller has
+    ``one_blas_thread`` until it has the result: threadpoolctl heeds one thread alone.
+    """
+    from numba import get_num_threads
+
+    threads = get_num_threads()
+    if threads == 1 or hasattr(_THREAD, "works"):
+        return work
+    return _pool(threads).submit(work).result
+
+
 _END = object()
 
 

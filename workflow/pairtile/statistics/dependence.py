@@ -7,15 +7,16 @@ not, from the values alone.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-import pandas as pd
 from scipy import special
 
 from pairtile.arrays import BoolArray, Float64Array, Int32Array, Int64Array
-from pairtile.engine.large_table import releasing, row_blocks
+from pairtile.engine.large_table import map_rows
 from pairtile.engine.state import copy_rows
-from pairtile.runtime.threads import in_threads
+from pairtile.runtime.threads import in_threads, one_blas_thread
+from pairtile.statistics.ranks import average_ranks
 
 MAX_GENES = 1000
 MAX_SAMPLES = 2000
@@ -88,13 +89,16 @@ def measure_dependence(
     autocorrelation = lag_one(values[:, :n_samples], series)
     chosen = evenly_spaced(len(values), MAX_GENES)
     # Of ranks, so that no sample's few extreme values decide.
-    ranks = pd.DataFrame(copy_rows(values[:, :n_samples], chosen)).rank(axis=1).to_numpy()
+    ranks = np.array(copy_rows(values[:, :n_samples], chosen), np.float64, order="C")
+    average_ranks(ranks, ranks)
     gram = _similarity(ranks)
     step = np.flatnonzero(series[1:] == series[:-1])
-    mean = float(_means_of_neighbours(gram, np.arange(n_samples)[None], step)[0])
+    mean = float(_means_of_neighbours(gram, step, np.arange(n_samples)[None])[0])
     random = np.random.default_rng([seed, 0x6F72646572])
-    orders = np.array([random.permutation(n_samples) for _ in range(999)])
-    chance = float(_means_of_neighbours(gram, orders, step).max())
+    # 27 times 37 orders: some are drawn while others are measured.
+    orders = (np.array([random.permutation(n_samples) for _ in range(37)]) for _ in range(27))
+    means = in_threads(partial(_means_of_neighbours, gram, step), orders)
+    chance = float(np.max(list(means)))
     if removed is not None and removed.size:
         gram = _without(gram, np.linalg.qr(removed[:n_samples])[0])
     groups = groups_of(gram)
@@ -131,6 +135,7 @@ class Components:
     shares: Float64Array
 
 
+@one_blas_thread()
 def principal_components(values: Float64Array, number: int = 2) -> Components:
     """The first components of at most ``MAX_GENES`` genes and ``MAX_SAMPLES`` samples, evenly
     spaced; missing values are taken for the gene's mean.
@@ -150,16 +155,14 @@ def principal_components(values: Float64Array, number: int = 2) -> Components:
 
 def lag_one(values: Float64Array, series: Int32Array) -> Float64Array:
     """Lag-1 autocorrelation of each row, within series, missing values taken for the mean."""
-    found = np.empty(len(values))
     step = np.flatnonzero(series[1:] == series[:-1])
 
-    def of_rows(here: slice) -> None:
-        rows = standardised(values[here].astype(np.float64))
+    def of_block(block: Float64Array) -> Float64Array:
+        rows = standardised(block.astype(np.float64))
         products = np.einsum("ij,ij->i", rows[:, step], rows[:, step + 1])
-        found[here] = products / max(1, step.size)
+        return np.asarray(products / max(1, step.size))
 
-    list(releasing(in_threads(of_rows, row_blocks(values.shape)), values))
-    return found
+    return map_rows(of_block, values, np.empty(len(values)))
 
 
 def trending_share(values: Float64Array, series: Int32Array) -> float:
@@ -215,7 +218,7 @@ def _similarity(values: Float64Array) -> Float64Array:
     return np.asarray(rows.T @ rows / max(1, len(rows)))
 
 
-def _means_of_neighbours(gram: Float64Array, orders: Int64Array, step: Int64Array) -> Float64Array:
+def _means_of_neighbours(gram: Float64Array, step: Int64Array, orders: Int64Array) -> Float64Array:
     """Of each order of the samples, (orders, samples)."""
     if not step.size:
         return np.zeros(len(orders))

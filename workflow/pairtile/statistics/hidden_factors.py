@@ -9,14 +9,17 @@ several modules explain equally much.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy import special
 
 from pairtile.arrays import BoolArray, Float64Array, Int64Array, IntegerArray
-from pairtile.runtime.threads import in_threads
+from pairtile.engine.large_table import map_rows
+from pairtile.runtime.threads import in_background, in_threads, one_blas_thread
 from pairtile.statistics.dependence import evenly_spaced, standardised
 from pairtile.statistics.ranks import average_ranks
 from pairtile.statistics.sample_effects import MIN_DEGREES, Left, orthonormal
@@ -118,6 +121,27 @@ class HiddenFactors:
         return min(self.strength / MIN_STRENGTH, self.gain / MIN_GAIN) >= 1 and self.broad
 
 
+class Decomposed(NamedTuple):
+    """Normal scores of genes, and their decomposition.
+
+    scored : float64 (genes, samples), less what is ``removed``, an orthonormal basis, float64
+    (samples, dimensions), of what is off the values already; None: nothing is.
+    svd : waits for another thread to end with left vectors, singular values and right vectors.
+    """
+
+    scored: Float64Array
+    removed: Float64Array | None
+    svd: Callable[[], tuple[Float64Array, Float64Array, Float64Array]]
+
+    @classmethod
+    def of_values(cls, values: Float64Array, removed: Float64Array | None = None) -> Decomposed:
+        """values : float64 (genes, samples), NaN where missing."""
+        scored = _without(normal_scores(values), removed)
+        return cls(
+            scored, removed, in_background(partial(np.linalg.svd, scored, full_matrices=False))
+        )
+
+
 @dataclass(frozen=True)
 class Exchange:
     """What may be exchanged where genes are unrelated.
@@ -146,20 +170,20 @@ class Exchange:
         return np.take_along_axis(rows, self.orders(len(rows), random), axis=1)
 
 
+@one_blas_thread()
 def find_hidden_factors(
-    values: Float64Array,
+    values: Float64Array | Decomposed,
     seed: int = 0,
     number: int | None = None,
     exchange: Exchange | None = None,
     of_controls: bool = False,
-    removed: Float64Array | None = None,
 ) -> HiddenFactors:
     """Components of a table above those of unrelated genes and spread over its genes.
 
     Parameters
     ----------
     values : float64 (genes, samples)
-        NaN where missing. Of many genes a thousand are enough.
+        NaN where missing. Of many genes a thousand are enough. Or these, decomposed.
     seed : int
     number : int, optional
         How many of the first components are taken, whatever their breadth, at most half as many as
@@ -171,13 +195,11 @@ def find_hidden_factors(
     of_controls : bool
         Whether the genes have nothing in common but factors (negative controls; Gagnon-Bartsch and
         Speed 2012, Biostatistics 13:539): then breadth and number of genes do not matter.
-    removed : float64 (samples, dimensions), optional
-        An orthonormal basis of what is off the values already, and off the exchanged tables.
     """
-    scored = _without(normal_scores(values), removed)
+    table = values if isinstance(values, Decomposed) else Decomposed.of_values(values)
+    scored, removed, (_, singular, right) = table.scored, table.removed, table.svd()
     n_samples = scored.shape[1]
     exchange = exchange or Exchange(np.zeros(n_samples, np.int32), np.zeros(1, bool))
-    _, singular, right = np.linalg.svd(scored, full_matrices=False)
     random = np.random.default_rng(seed)
     chance = _largest_by_chance(
         scored, exchange, random, np.inf if number is not None else singular[0], removed
@@ -186,7 +208,7 @@ def find_hidden_factors(
     # The weakest of more relate few genes by themselves, of which something must be left.
     most = max(0, min(50, n_samples // 2, rank - (not of_controls)))
     found = 0 if number is None else min(number, most)
-    sought = number is None and (of_controls or len(values) >= MIN_GENES)
+    sought = number is None and (of_controls or len(scored) >= MIN_GENES)
     more = int((singular > chance).sum()) if sought else 0
     while found < more:
         # What the first ones take, unrelated genes must not have (Dobriban and Owen 2019, J R Stat
@@ -197,6 +219,7 @@ def find_hidden_factors(
         enough = np.append(singular, 0.0)[found]
         chance_of_rest = _largest_by_chance(rest, exchange, random, enough, removed)
         more = min(most, int((singular > chance_of_rest).sum()))
+    spread = in_background(partial(_spread, scored, exchange, random, removed))
     components = right[:found] * np.sqrt(n_samples)
     loadings = scored @ components.T / n_samples
     if found > 1:
@@ -224,7 +247,7 @@ def find_hidden_factors(
         strength=float(total[order].max(initial=0.0) * n_samples / chance**2) if chance else 0.0,
         gain=(now.excess - left.excess) * left.free if len(scores) else 0.0,
         broad=of_controls or bool(breadth > 0.4),
-        spread=_spread(scored, exchange, random, removed),
+        spread=spread(),
         made_by=_made_by(scored, scores, rest)
         if order.size and left.excess * left.free >= MIN_GAIN
         else "",
@@ -263,12 +286,16 @@ def without_factors(values: Float64Array, factors: HiddenFactors) -> Float64Arra
 def normal_scores(values: Float64Array) -> Float64Array:
     """Ranks of each gene as quantiles of the normal distribution (Blom 1958), of mean 0 and
     variance 1, float64 (genes, samples); 0 where missing and for constant genes."""
-    ranks = np.array(values, dtype=np.float64, order="C")
-    average_ranks(ranks, ranks)
-    observed = np.isfinite(values).sum(axis=1, keepdims=True)
-    with np.errstate(invalid="ignore"):
-        scores = special.ndtri((ranks - 0.375) / (observed + 0.25))
-    return standardised(scores)
+
+    def of_block(block: Float64Array) -> Float64Array:
+        ranks = np.array(block, dtype=np.float64, order="C")
+        average_ranks(ranks, ranks)
+        observed = np.isfinite(block).sum(axis=1, keepdims=True)
+        with np.errstate(invalid="ignore"):
+            return standardised(special.ndtri((ranks - 0.375) / (observed + 0.25)))
+
+    # Of the thousand genes that are looked at, there is some for each of many threads.
+    return map_rows(of_block, values, np.empty(values.shape), 1 << 16)
 
 
 def _without(rows: Float64Array, removed: Float64Array | None) -> Float64Array:
@@ -331,6 +358,7 @@ def _spread(
         return np.asarray(z[~np.eye(n, dtype=bool)].reshape(n, n - 1))
 
     z = others(some)
+
     exchanged = (_without(exchange.exchanged(some, random), removed) for _ in range(PERMUTATIONS))
     by_chance = np.array([_width(others(rows)) for rows in exchanged])
     width, chance = _width(z) / by_chance.mean(), by_chance.max() / by_chance.mean()

@@ -6,7 +6,7 @@ import numpy as np
 
 from pairtile.arrays import Float64Array, Int32Array, Int64Array, IntegerArray
 from pairtile.cpu.njit import njit
-from pairtile.engine.large_table import count, row_blocks, take_rows
+from pairtile.engine.large_table import count, map_rows, row_blocks, take_rows
 from pairtile.runtime.threads import in_threads
 
 _BLOCK_VALUES = 1 << 18
@@ -71,13 +71,9 @@ def row_orders(values: Float64Array) -> Int32Array:
 
     values : float64 (rows, columns). Equal values come in any order.
     """
-    result = np.empty(values.shape, dtype=np.int32)
-
-    def order(rows: slice) -> None:
-        result[rows] = np.argsort(values[rows], axis=1)  # NumPy's is vectorised
-
-    list(in_threads(order, row_blocks(values.shape, _BLOCK_VALUES)))
-    return result
+    orders = np.empty(values.shape, dtype=np.int32)
+    # NumPy's is vectorised.
+    return map_rows(lambda block: np.argsort(block, axis=1), values, orders, _BLOCK_VALUES)
 
 
 def average_ranks(values: Float64Array, out: Float64Array) -> None:

@@ -7,7 +7,7 @@ from typing import NotRequired
 import numpy as np
 from numpy.typing import NDArray
 
-from pairtile.preprocess.courses import CourseArrays
+from pairtile.preprocess.null_design import CourseArrays
 from pairtile.preprocess.sample_arrays import SampleArrays
 
 MAX_SAMPLES = 20_000

@@ -6,24 +6,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.declare.messages import Message, messages_of
-from pairtile.engine.large_table import row_blocks
-from pairtile.engine.state import release
+from pairtile.engine.large_table import map_rows
 from pairtile.errors import InputError
 from pairtile.methods.mutual_information.arrays import GeneArrays, SplineArrays
 from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.methods.mutual_information.null import class_pairs
-from pairtile.preprocess.courses import course_arrays
 from pairtile.preprocess.null_design import (
     CourseSteps,
     NullDesign,
     common_course_warning,
+    course_arrays,
     dependence_arrays,
     null_design,
     order_autocorrelation,
     shift_warnings,
 )
 from pairtile.preprocess.sample_arrays import SampleArrays
-from pairtile.runtime.threads import in_threads
 from pairtile.statistics.dependence import Dependence
 
 message = messages_of(__package__)
@@ -42,11 +40,7 @@ def measured_samples(z: NDArray[np.float64], stated: SampleArrays) -> tuple[Depe
     """
     found, measured = dependence_arrays(z, stated)
     arrays: GeneArrays = {**measured, "autocorrelation": found.autocorrelation}
-    observed = np.empty(len(z))
-    shares = in_threads(lambda rows: (rows, np.isnan(z[rows]).mean(axis=1)), row_blocks(z.shape))
-    for rows, missing in shares:
-        observed[rows] = 1.0 - missing
-        release(z)
+    observed = map_rows(lambda block: 1.0 - np.isnan(block).mean(axis=1), z, np.empty(len(z)))
     if observed.min() < 1.0:
         arrays["observed"] = observed
     if "sample_series" in stated:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.estimator import PreparedInput
-from pairtile.engine.large_table import row_blocks, take_columns
+from pairtile.engine.large_table import row_blocks, stored, take_columns
 from pairtile.engine.state import release
 from pairtile.errors import InputError
 from pairtile.io.names import GeneNames
@@ -27,7 +28,7 @@ from pairtile.preprocess.samples import dependence_warnings, read_arranged
 from pairtile.preprocess.transitions import lagged_samples
 from pairtile.preprocess.two_tables import read_two_tables
 from pairtile.runtime.record import say_done
-from pairtile.runtime.threads import in_threads
+from pairtile.runtime.threads import in_background, in_threads
 from pairtile.splines.scorer import SplineSettings
 from pairtile.splines.values import marginal_entropies, scaled, scaled_halves
 from pairtile.statistics.dependence import MAX_GENES, evenly_spaced
@@ -71,6 +72,7 @@ def spline_state(
         regulators,
         prepared.design.state,
         columns=None if config.other_expression is None else int(regulators[0]),
+        scratch=scratch,
     )
     messages = [*prepared.messages, *absent, *made.messages]
     state: SplineArrays = {**made.state, **quality}
@@ -104,11 +106,13 @@ def state_of_values(
     regulators: NDArray[np.int32],
     design: SampleArrays,
     columns: int | None = None,
+    scratch: Path | None = None,
 ) -> SplineState:
     """Scale prepared values, float64 (genes, samples), NaN where missing; they are overwritten.
 
     design : what is known of the samples (``SampleDesign.state``). columns : of two tables, rows of
-    the first, which stand before those of the other.
+    the first, which stand before those of the other. scratch : where ``z`` is written, for the
+    state to take it from there.
     """
     sources = None
     if config.lag:
@@ -134,6 +138,7 @@ def state_of_values(
             scaled(z[rows], settings, estimator.transform, overwrite=True)
             entropy[rows] = marginal_entropies(z[rows], settings)
         release(z)
+    z_written = in_background(partial(stored, z, scratch))
     say_done(message("values_binned", genes=len(z), **estimator.model_dump()))
     n_classes = int(entropy_classes(entropy).max(initial=0)) + 1
     if n_classes > 1:
@@ -143,7 +148,7 @@ def state_of_values(
     if columns is not None or any(measured.get("courses_found", ())):
         measured.pop("shared_loadings", None)
     state: SplineArrays = {
-        "z": z,
+        "z": z_written(),
         "entropy_bits": entropy,
         "regulators": regulators,
         "bins_order": np.array(estimator.bins_order),
