@@ -71,3 +71,17 @@ def test_measured_values_are_not(table):
         values[:, :3],
     ]
     assert [k for k, one in enumerate(good) if are_filled_in(one)] == []
+
+
+@pytest.mark.parametrize("zeros", [0.3, 0.6, 0.8])
+def test_zeros_do_not_make_other_digits_unusual(rng: np.random.Generator, zeros: float) -> None:
+    """Most shares of a rare gene are 0, which has no decimals; those that were filled in among
+    them are found all the same."""
+    values = np.exp(rng.normal(0, 1.5, (300, 1)) + rng.normal(0, 0.7, (300, 60)))
+    values[rng.random(values.shape) < zeros] = 0.0
+    measured = np.round(1e6 * values / values.sum(axis=0), 4)
+    assert not are_filled_in(measured)
+    filled = measured.copy()
+    for row, column in np.argwhere(rng.random(values.shape) < 0.1):
+        filled[row, column] = measured[rng.choice(300, 5), column].mean()
+    assert are_filled_in(filled)

@@ -49,7 +49,8 @@ def _longer_share(values: Float64Array) -> float:
     # So many values that they stay in a core's caches.
     parts = np.array_split(values, 1 + (values.size >> 14))
     number = np.concatenate(list(in_threads(decimals_of, parts)))
-    decimals = np.where(np.isfinite(values), number, np.nan)
+    # Most values of a rare gene are 0, which has none and tells nothing of the others'.
+    decimals = np.where(np.isfinite(values) & (values != 0.0), number, np.nan)
     with np.errstate(divide="ignore"):
         digits = decimals + np.floor(np.log10(np.abs(values)))
     usual, usual_digits = (column_medians(some.T)[:, None] for some in (decimals, digits))
