@@ -11,8 +11,8 @@ count of 1 in samples of unlike depths becomes as many different values, the sam
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import betainc, betaincc, gammaincinv, ndtri
 
 from pairtile.cpu.njit import njit
 from pairtile.engine.large_table import count, releasing, row_blocks
@@ -68,7 +68,7 @@ class CountResiduals:
                 break
         totals, expected = self._sums
         places = np.array([_uniform(key) for key in self._sample_keys])
-        self.depths = gammaincinv(totals, places) / expected
+        self.depths = scipy.special.gammaincinv(totals, places) / expected
         self._update(values)  # genes by the last depths
 
     def _update(self, values: Values) -> NDArray[np.float64]:
@@ -108,11 +108,11 @@ class CountResiduals:
         if gene.size:
             left, size = tails[gene, sample] - LEFT, 1.0 / dispersions[gene]
             beta = size, left, size / (size + means[gene] * self.depths[sample])
-            lower, upper = betainc(*beta), betaincc(*beta)
+            lower, upper = scipy.special.betainc(*beta), scipy.special.betaincc(*beta)
             tails[gene, sample] = np.where(lower < upper, lower, -upper)
         scores = np.abs(tails)
         least = np.finfo(float).tiny  # the score of probability zero would be infinite
-        ndtri(np.clip(scores, least, 0.5, out=scores), out=scores)
+        scipy.special.ndtri(np.clip(scores, least, 0.5, out=scores), out=scores)
         np.copysign(scores, np.negative(tails, out=tails), out=scores)
         scores[constant] = np.where(np.isnan(counts[constant]), np.nan, 0.0)
         return scores

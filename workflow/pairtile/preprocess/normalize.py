@@ -7,8 +7,8 @@ table first and is then applied to some genes at a time.
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from pairtile.cpu.njit import njit
 from pairtile.engine.large_table import releasing, row_blocks
@@ -81,7 +81,9 @@ class DepthRanks:
                 continue
             members = np.array(alike)  # groups of one size at a time
             n_seen = np.arange(members.shape[1] + 1)[:, None]
-            scores = ndtri((np.arange(members.shape[1]) + 0.5) / np.maximum(n_seen, 1))
+            scores = scipy.special.ndtri(
+                (np.arange(members.shape[1]) + 0.5) / np.maximum(n_seen, 1)
+            )
             ranked = np.full((rows.size, *members.shape), np.nan)
             draws = self._draws(rows, first, members.shape)
             _score_ranks(values[:, members], draws, scores, ranked)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from scipy import special
+import scipy
 
 from pairtile.arrays import BoolArray, Float64Array, Int32Array, Int64Array
 from pairtile.engine.large_table import map_rows
@@ -240,7 +240,7 @@ def near_copies_of(
     if most < 1 or n_genes < 3:
         return [[] for _ in range(n)]
     freedom = n_genes - 1
-    t = -special.stdtrit(freedom, by_chance / (n - 1))
+    t = -scipy.special.stdtrit(freedom, by_chance / (n - 1))
     least = max(correlation_at_least, t / np.sqrt(freedom + t * t))
     size = np.sqrt(np.maximum(np.diag(gram), 1e-300))
 

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy import special
+import scipy
 
 from pairtile.arrays import BoolArray, Float64Array, Int64Array, IntegerArray
 from pairtile.engine.large_table import map_rows
@@ -229,7 +229,7 @@ def find_hidden_factors(
     # Participation ratio: normal loadings on all genes have 1/3.
     broad = total**2 > 0.2 * len(scored) * (weights**2).sum(axis=0)
     # Of genes that a component does not load on, half are nearer to 0 than the quartile of chance.
-    near = (np.abs(loadings) < special.ndtri(0.75) / np.sqrt(n_samples)).mean(axis=0)
+    near = (np.abs(loadings) < scipy.special.ndtri(0.75) / np.sqrt(n_samples)).mean(axis=0)
     # Less the error of that share, modules of up to a third of the genes do not reach 0.4.
     breadth = (1 - 2 * near)[broad].max(initial=0.0) - 1 / np.sqrt(len(scored))
     broad |= number is not None or of_controls
@@ -292,7 +292,7 @@ def normal_scores(values: Float64Array) -> Float64Array:
         average_ranks(ranks, ranks)
         observed = np.isfinite(block).sum(axis=1, keepdims=True)
         with np.errstate(invalid="ignore"):
-            return standardised(special.ndtri((ranks - 0.375) / (observed + 0.25)))
+            return standardised(scipy.special.ndtri((ranks - 0.375) / (observed + 0.25)))
 
     # Of the thousand genes that are looked at, there is some for each of many threads.
     return map_rows(of_block, values, np.empty(values.shape), 1 << 16)
@@ -351,7 +351,7 @@ def _spread(
     free = samples - 1 - (0 if removed is None else removed.shape[1])
     if n < 3 or free < MIN_DEGREES:
         return Spread(1.0, 1.0, 0.05, 0.05, 1.0)
-    wide = -special.ndtri(0.025)
+    wide = -scipy.special.ndtri(0.025)
 
     def others(rows: Float64Array) -> Float64Array:
         z = np.abs(rows @ rows.T) * (free / samples / rows.shape[1]) ** 0.5
@@ -373,14 +373,16 @@ def _spread(
 
 def _passing(width: float) -> float:
     """Share of p <= 0.05 of correlations that have so many times their variance by chance."""
-    return float(2.0 * special.ndtr(special.ndtri(0.025) / width**0.5))
+    return float(2.0 * scipy.special.ndtr(scipy.special.ndtri(0.025) / width**0.5))
 
 
 def _width(z: Float64Array) -> float:
     """The variance of a normal distribution about 0 whose values within ``CENTRE`` have the mean
     square that these have there."""
-    squares = z[z < CENTRE] ** 2
-    return float(np.interp(squares.mean(), _SQUARES, _WIDTHS)) if squares.size else _WIDTHS[-1]
+    squares, widths = z[z < CENTRE] ** 2, np.geomspace(0.1, 100.0, 1000)
+    inside, in_all = (scipy.special.gammainc(k, CENTRE**2 / 2 / widths) for k in (1.5, 0.5))
+    found = np.interp(squares.mean(), widths * inside / in_all, widths) if squares.size else 100.0
+    return float(found)
 
 
 def root_of_alike(scored: Float64Array, width: float) -> Float64Array:
@@ -396,11 +398,6 @@ def root_of_alike(scored: Float64Array, width: float) -> Float64Array:
     gram *= min(1.0, ((width - 1.0) * len(gram) / least) ** 0.5)
     sizes, vectors = np.linalg.eigh(np.eye(len(gram)) + gram)
     return np.asarray((vectors * np.sqrt(np.maximum(sizes, 0.0))) @ vectors.T)
-
-
-_WIDTHS = np.geomspace(0.1, 100.0, 1000)
-_SQUARES = _WIDTHS * special.gammainc(1.5, CENTRE**2 / 2 / _WIDTHS)
-_SQUARES /= special.gammainc(0.5, CENTRE**2 / 2 / _WIDTHS)
 
 
 def _promax(loadings: Float64Array, components: Float64Array) -> tuple[Float64Array, Float64Array]:

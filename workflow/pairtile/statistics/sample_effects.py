@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import special
+import scipy
 
 from pairtile.arrays import Float64Array, Int64Array, IntegerArray
 from pairtile.statistics.dependence import evenly_spaced, standardised
@@ -125,7 +125,7 @@ class Left(NamedTuple):
         free = rows.shape[1] - 1 - removed.shape[1]
         if not squares.size or free < MIN_DEGREES:
             return cls(np.inf, max(free, 1), 0.0, variance)
-        t = special.stdtrit(free - 1, 0.975)
+        t = scipy.special.stdtrit(free - 1, 0.975)
         passing = float((squares > t * t / (free - 1 + t * t)).mean())
         return cls(float(squares.mean()) - 1 / free, free, passing, variance)
 
