@@ -13,11 +13,11 @@ PACKAGE = ROOT / "workflow/pairtile"
 
 # Statements of Python that the package, its core and each method may have: these numbers only ever
 # go down. Write the new one when there are fewer.
-MAX_PACKAGE = 44_984
+MAX_PACKAGE = 44_978
 CORE = ("engine", "declare", "config", "io", "preprocess", "report", "steps", "runtime", "api")
 MAX_CORE = 13_319
 MAX_OF_METHODS = {  # without their kernels
-    "mirna_targets": 4_772,
+    "mirna_targets": 4_765,
     "multimodal_correlation": 3_861,
     "mutual_information": 2_772,
     "predictor_pairs": 2_849,

@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from pkgutil import resolve_name
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -16,7 +15,7 @@ import numba
 import numpy as np
 import pytest
 from first_run import compiled_by
-from pairtile.cpu.compiling import NAMES
+from pairtile.cpu.compiling import NAMES, kernel_of
 from pairtile.cpu.njit import njit, read_only
 from pairtile.gpu import compiling
 from pairtile.method import methods
@@ -56,10 +55,9 @@ def test_compilation_is_said_once_and_only_where_it_happens(tmp_path: Path) -> N
 
 ONE_OF_TWO = """
 import sys
-from pkgutil import resolve_name
 import pairtile.cpu.compiling as compiling
 place, _, arguments = sys.argv[1].partition(" ")
-kernel = resolve_name(place)
+kernel = compiling.kernel_of(place)
 print("ready", flush=True)
 input()
 kernel.compile(eval(arguments, dict(compiling.NAMES)))
@@ -69,14 +67,13 @@ print(sum(kernel.stats.cache_misses.values()))
 BESIDE = """
 import os, sys, time
 from pathlib import Path
-from pkgutil import resolve_name
 from pairtile.runtime import job
 import pairtile.cpu.compiling as compiling
 job.RUNS = {in_job}
 listed = Path("first_run.txt")
 compiling.expect(listed)
 place, _, arguments = listed.read_text().splitlines()[0].partition(" ")
-resolve_name(place).compile(eval(arguments, dict(compiling.NAMES)))
+compiling.kernel_of(place).compile(eval(arguments, dict(compiling.NAMES)))
 until = time.monotonic() + {seconds}
 while time.monotonic() < until and not list(Path("compiled").rglob("*{last}*.nbc")):
     time.sleep(0.1)
@@ -132,7 +129,7 @@ def test_the_end_of_a_first_run_is_compiled_beside_its_start(
 def test_what_a_first_run_compiles_can_be_read(method: str) -> None:
     for line in first_run(method):
         place, _, arguments = line.partition(" ")
-        kernel = resolve_name(place)
+        kernel = kernel_of(place)
         wanted = inspect.signature(kernel.py_func).parameters
         assert len(eval(arguments, dict(NAMES))) == len(wanted), line
 

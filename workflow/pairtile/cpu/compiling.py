@@ -13,8 +13,10 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from inspect import unwrap
 from pathlib import Path
 from pkgutil import resolve_name
+from typing import Any
 
 from numba import types
 from numba.core.event import Event, Listener, register
@@ -91,6 +93,12 @@ def compile_backwards() -> None:
     for line in sys.stdin:
         place, _, arguments = line.partition(" ")
         with suppress(Exception):  # the job itself says what cannot be compiled
-            kernel = resolve_name(place)
+            kernel = kernel_of(place)
             if not kernel._cache.is_busy():
                 kernel.compile(eval(arguments, dict(NAMES)))
+
+
+def kernel_of(place: str) -> Any:
+    """What numba made of the function at a place, ``MODULE:FUNCTION``, which may be called by all
+    threads (``threaded``)."""
+    return unwrap(resolve_name(place), stop=lambda found: hasattr(found, "compile"))

@@ -8,10 +8,10 @@ gene's weights are kept as ``first`` (which interval) and ``order`` numbers, not
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
 from pairtile.cpu.njit import njit, read_only
+from pairtile.cpu.threaded import threaded
 from pairtile.engine.large_table import row_blocks
 from pairtile.runtime.threads import in_threads
 
@@ -65,9 +65,9 @@ def _weights_of(z, bins, order, knots, first, weights):  # type: ignore[no-untyp
         _basis(value, interval, order, knots, left, right, weights[sample])
 
 
-@njit(parallel=True)
-def _bspline_weights(z, bins, order, knots, first, weights):  # type: ignore[no-untyped-def]
-    for gene in prange(z.shape[0]):
+@threaded(entries=1 << 12)
+def _bspline_weights(begin, end, z, bins, order, knots, first, weights):  # type: ignore[no-untyped-def]
+    for gene in range(begin, end):
         _weights_of(z[gene], bins, order, knots, first[gene], weights[gene])
 
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import get_num_threads, prange
 from numpy.typing import NDArray
 
 from pairtile.cpu.njit import njit
+from pairtile.cpu.threaded import threaded
 
 ROW_GROUP = 8
 """Genes x that use a chunk of weights while it is there."""
@@ -229,29 +229,27 @@ def _scores_of_complete_row(  # type: ignore[no-untyped-def]
         out[first_column + gene] = max(score * scale, 0.0)
 
 
-@njit(parallel=True, fastmath=_FAST, error_model="numpy")
+@threaded(group=ROW_GROUP, entries=1 << 6, fastmath=_FAST)
 def _mutual_information(  # type: ignore[no-untyped-def]
-    bins, order, group, row_samples, blocks, marginals, from_column, out
+    begin, end, bins, order, row_samples, blocks, marginals, from_column, out
 ):
-    """Scores of every gene x with every gene y: ``group`` genes x by one block of genes y at a
+    """Scores of every gene x with every gene y: a few genes x by one block of genes y at a
     time, so that a chunk of the block's weights serves them all while it is in the caches."""
     samples, start, weights = row_samples
     of_rows, of_columns = marginals
     complete = of_rows.shape[0] > 0
-    rows = samples.shape[0]
     width = blocks.shape[2]
     genes = width // bins
-    for g in prange((rows + group - 1) // group):
-        first = g * group
-        last = min(first + group, rows)
-        joint = np.empty((group, bins, width), dtype=blocks.dtype)
-        scratch = (
-            np.empty(bins * width),
-            np.empty(width),
-            np.empty(width),
-            np.empty(genes * (bins + 1)),
-            np.empty(genes * (bins + 1)),
-        )
+    joint = np.empty((min(ROW_GROUP, end - begin), bins, width), dtype=blocks.dtype)
+    scratch = (
+        np.empty(bins * width),
+        np.empty(width),
+        np.empty(width),
+        np.empty(genes * (bins + 1)),
+        np.empty(genes * (bins + 1)),
+    )
+    for first in range(begin, end, ROW_GROUP):
+        last = min(first + ROW_GROUP, end)
         for b in range(blocks.shape[0]):
             if (b + 1) * genes <= from_column[first]:
                 continue  # wholly below the diagonal
@@ -315,9 +313,7 @@ def mutual_information_tile(
     n_rows = rows.samples.shape[0]
     out = np.zeros((n_rows, n_columns), dtype=np.float64)
     rows = rows._replace(weights=rows.weights.astype(blocks.dtype))
-    # Few rows are spread over all threads rather than grouped.
-    group = max(1, min(ROW_GROUP, n_rows // (4 * get_num_threads())))
-    _mutual_information(bins, order, group, rows, blocks, marginals or _UNKNOWN, from_column, out)
+    _mutual_information(bins, order, rows, blocks, marginals or _UNKNOWN, from_column, out)
     return out
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
 from pairtile.arrays import CupyArray, DeviceArray
-from pairtile.cpu.njit import njit
+from pairtile.cpu.threaded import threaded
 from pairtile.runtime.threads import in_threads
 from pairtile.splines.bspline import bin_sums, knot_vector
 from pairtile.splines.scorer import SplineSettings
@@ -101,11 +100,11 @@ def _bin_sums_cuda(
     return cupy.asnumpy(sums), cupy.asnumpy(largest)
 
 
-@njit(parallel=True)
-def scale_rows(values, top, out):  # type: ignore[no-untyped-def]
+@threaded(entries=1 << 13)
+def scale_rows(first, last, values, top, out):  # type: ignore[no-untyped-def]
     """Scale every row of ``values`` to [0, top] into ``out``, which may be the same array; a
     constant row becomes 0, a missing value stays missing."""
-    for row in prange(values.shape[0]):
+    for row in range(first, last):
         low = np.inf
         high = -np.inf
         for column in range(values.shape[1]):

@@ -259,11 +259,12 @@ class Conservation:
         group = self.group[j]
         order = np.argsort(group, kind="stable")
         found = np.zeros((len(order), len(self._reference)), np.uint64)
+        first = np.searchsorted(group[order], np.arange(len(self.records.first))).astype(np.int64)
         kept_sites(
             self.records,
             (mirnas.codes, mirnas.offsets),
             (i[order].astype(np.int32), seed_class[order]),
-            np.searchsorted(group[order], np.arange(len(self.records.first))).astype(np.int64),
+            (first[:-1], first[1:]),
             found,
         )
         bits = np.empty_like(found)

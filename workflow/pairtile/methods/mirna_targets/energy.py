@@ -10,7 +10,6 @@ from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -102,7 +101,6 @@ class DuplexEnergy:
             self._codes,
             self._types,
             pack(self._tables, int(np.diff(offsets).max(initial=0))),
-            numba.get_num_threads(),
             energies,
         )
 

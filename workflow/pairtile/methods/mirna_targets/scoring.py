@@ -18,7 +18,6 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
-from numba import get_num_threads
 from numpy.typing import ArrayLike, NDArray
 
 SEED_ROWS: Final = 7
@@ -277,15 +276,3 @@ def runs(sizes: NDArray[np.int64], most: int) -> Iterator[slice]:
         total += size
     if begin < len(sizes):
         yield slice(begin, len(sizes))
-
-
-def round_robin_order(count: int) -> NDArray[np.int64]:
-    """0 .. count - 1, int64 (count,): those of the first thread, then those of the second, ...,
-    where thread k takes every n-th number from k on.
-
-    numba's ``prange`` gives each thread one run of neighbours. Where neighbours cost about the
-    same, and far ones do not (things sorted by length), runs of this order cost about the same.
-    """
-    threads = get_num_threads()
-    shares = [np.arange(thread, count, threads, dtype=np.int64) for thread in range(threads)]
-    return np.concatenate(shares)

@@ -33,7 +33,6 @@ from pairtile.methods.mirna_targets.scoring import (
     Traced,
     offsets_of,
     pair_starts,
-    round_robin_order,
 )
 
 ROWS = arrow_schema(__package__, "pairs.parquet")
@@ -263,8 +262,7 @@ def trace(
         states = np.empty((count, int(longest[begin:end].max(initial=1))), dtype=np.uint8)
         accepted = np.zeros(count, dtype=np.uint8)
         trace_pairs(
-            round_robin_order(end - begin),
-            first[begin : end + 1] - first[begin],
+            (first[begin:end] - first[begin], first[begin + 1 : end + 1] - first[begin]),
             some,
             (mirnas.offsets, spans),
             (transcripts.codes, transcripts.offsets),

@@ -32,7 +32,6 @@ from pairtile.methods.mirna_targets.scoring import (
     SequenceBatch,
     pair_starts,
     ranges,
-    round_robin_order,
     runs,
 )
 
@@ -181,10 +180,9 @@ def candidate_columns(
         of_type = np.array([g.profile.dtype == number_type for g in tasks.groups], dtype=bool)
         chosen = np.flatnonzero(of_type[windows.group])
         if len(chosen):
-            order = chosen[round_robin_order(len(chosen))]
             profiles = _profiles(tasks.groups, number_type)
             costs = Costs(scoring.gaps, scoring.threshold)
-            find_candidate_columns(order, references.codes, windows, profiles, costs, found)
+            find_candidate_columns(chosen, references.codes, windows, profiles, costs, found)
     kept = ranges(found.first, found.length)
     of_tasks = np.bincount(task, weights=found.length, minlength=len(tasks)).astype(np.int64)
     first = np.cumsum(of_tasks) - of_tasks
@@ -262,7 +260,6 @@ def _candidates_of_batch(
             found=np.zeros_like(room),
         )
         candidates_of_tasks(
-            round_robin_order(len(room)),
             columns._replace(first=columns.first[some], length=columns.length[some]),
             LaneTasks(*(values[some] for values in lane_tasks)),
             references.codes,

@@ -176,7 +176,7 @@ class MotionScores:
             found = xp.bincount(place.astype(np.int32).ravel(), minlength=HISTOGRAM_BINS)
             return self.device.to_host(found).astype(np.int64)
         # Parts that are counted by themselves, at most by so many threads.
-        counts = np.zeros((64, HISTOGRAM_BINS), dtype=np.int64)
+        counts = np.zeros((max(1, min(64, values.size >> 12)), HISTOGRAM_BINS), dtype=np.int64)
         surrogates.count_correlations(_flat(values), 0 if self.signed else self.d, counts)
         return counts.sum(axis=0)
 

@@ -4,7 +4,7 @@ Energies of the intervals i..j of a string are found from short to long, all of 
 together, since an interval reads shorter ones only. Matrices are kept by these diagonals: the
 interval from i of span d lies at ``_begin(n, d) + i``, so that what the cells of a diagonal read of
 another one is contiguous, and loops over a diagonal take many cells at a time. Spans below 4 cannot
-hold a pair and are not stored. Strings are folded one by one, each worker with its own matrices.
+hold a pair and are not stored. Strings are folded one by one, each thread with its own matrices.
 All energies are integers of 0.01 kcal/mol, looked up in one array (``OFFSETS``).
 """
 
@@ -16,7 +16,7 @@ import math
 import numba
 import numpy as np
 
-from pairtile.cpu.njit import njit
+from pairtile.cpu.threaded import threaded
 
 # --- energies -----------------------------------------------------------------------------------
 
@@ -71,10 +71,8 @@ MIN_SPAN = 4
 # --- folding ------------------------------------------------------------------------------------
 
 
-@njit(parallel=True, nogil=True)
-def fold_strings(  # type: ignore[no-untyped-def]
-    text, offsets, codes, types, tables, n_workers, energies
-):
+@threaded()
+def fold_strings(first, last, text, offsets, codes, types, tables, energies):  # type: ignore[no-untyped-def]
     """Minimum free energies of many strings.
 
     text       uint8 (total,): all strings, one behind the other
@@ -82,23 +80,20 @@ def fold_strings(  # type: ignore[no-untyped-def]
     codes      uint8 (3, 256): for each letter its code in ``types``, in the tables, in tetraloops
     types      uint8 (7, 7): type of the pair of two letters
     tables     int32: energies in the order of ``TABLES``, then HAIRPIN
-    n_workers  threads to use; each takes every n-th string
     energies   int32 (strings,): the result, in 0.01 kcal/mol
     """
-    n_strings = len(offsets) - 1
     longest = 0
-    for k in range(n_strings):
+    for k in range(first, last):
         longest = max(longest, offsets[k + 1] - offsets[k])
-    for worker in numba.prange(n_workers):
-        matrices = np.empty((5, _cells(longest)), np.int32)
-        windows = np.full((2, MAX_LOOP + 1, longest + 1), IMPOSSIBLE, np.int32)
-        rows = np.empty((3, longest + 1), np.int32)
-        for k in range(worker, n_strings, n_workers):
-            string = text[offsets[k] : offsets[k + 1]]
-            pair, base, tetra = codes[0][string], codes[1][string], codes[2][string]
-            energies[k] = _minimum_free_energy(
-                pair, base, tetra, types, tables, matrices, windows, rows
-            )
+    matrices = np.empty((5, _cells(longest)), np.int32)
+    windows = np.full((2, MAX_LOOP + 1, longest + 1), IMPOSSIBLE, np.int32)
+    rows = np.empty((3, longest + 1), np.int32)
+    for k in range(first, last):
+        string = text[offsets[k] : offsets[k + 1]]
+        pair, base, tetra = codes[0][string], codes[1][string], codes[2][string]
+        energies[k] = _minimum_free_energy(
+            pair, base, tetra, types, tables, matrices, windows, rows
+        )
 
 
 @numba.njit(nogil=True)

@@ -12,10 +12,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
 from pairtile.cpu.njit import njit
+from pairtile.cpu.threaded import threaded
 from pairtile.methods.mirna_targets.kernels.traceback import (
     MIRNA_UNPAIRED,
     PAIRED,
@@ -24,7 +24,8 @@ from pairtile.methods.mirna_targets.kernels.traceback import (
 )
 from pairtile.methods.mirna_targets.scoring import CODES, OTHER
 
-HITS_AT_A_TIME = 256
+HITS_OF_A_THREAD = 256
+"""Fewer are not worth a thread."""
 
 FLANK = 30  # letters looked at on either side of a site
 
@@ -79,27 +80,17 @@ class HitSites(NamedTuple):
         return cls(begin, end, seed_class, seed_end, local_au, first, last)
 
 
-@njit(parallel=True, nogil=True)
-def hit_sites(mirnas, transcripts, spans, queries, references, sites):  # type: ignore[no-untyped-def]
+@threaded(entries=HITS_OF_A_THREAD)
+def hit_sites(first_hit, last_hit, mirnas, transcripts, spans, queries, references, sites):  # type: ignore[no-untyped-def]
     """Describe each hit from its alignment; fills ``sites``.
 
     mirnas, transcripts   ``Texts``: all sequences, 5' to 3'
     queries, references   ``Texts``: miRNA line of each alignment, 3' to 5', and the transcript line
                           below it, 5' to 3', of the same lengths
     """
-    n = spans.mirna.size
-    for part in prange(-(-n // HITS_AT_A_TIME)):
-        begin = part * HITS_AT_A_TIME
-        some = (begin, min(begin + HITS_AT_A_TIME, n))
-        _sites_of_some(some, mirnas, transcripts, spans, queries, references, sites)
-
-
-@njit(nogil=True)
-def _sites_of_some(some, mirnas, transcripts, spans, queries, references, sites):  # type: ignore[no-untyped-def]
-    """The same for hits some[0] .. some[1] - 1."""
     opposite = np.empty(9, dtype=np.int64)
     paired = np.empty(9, dtype=np.bool_)
-    for hit in range(some[0], some[1]):
+    for hit in range(first_hit, last_hit):
         mirna = text_of(mirnas, spans.mirna[hit])
         transcript = text_of(transcripts, spans.transcript[hit])
         query, reference = text_of(queries, hit), text_of(references, hit)
@@ -152,25 +143,16 @@ def _seed_class(opposite, paired, last, transcript):  # type: ignore[no-untyped-
     return _OFFSET_6MER if _has_run(opposite, paired, 3, 8) else _NONE
 
 
-@njit(parallel=True, nogil=True)
-def seed_classes(mirnas, references, traced, found):  # type: ignore[no-untyped-def]
+@threaded(entries=HITS_OF_A_THREAD)
+def seed_classes(first, last, mirnas, references, traced, found):  # type: ignore[no-untyped-def]
     """Seed class of each alignment, from its states alone: as ``hit_sites``, without its lines.
 
     mirnas, references   ``Texts``; traced: ``Traced``
     found                int8 (hits,), filled
     """
-    n = len(found)
-    for part in prange(-(-n // HITS_AT_A_TIME)):
-        begin = part * HITS_AT_A_TIME
-        some = (begin, min(begin + HITS_AT_A_TIME, n))
-        _classes_of_some(some, mirnas, references, traced, found)
-
-
-@njit(nogil=True)
-def _classes_of_some(some, mirnas, references, traced, found):  # type: ignore[no-untyped-def]
     opposite = np.empty(9, dtype=np.int64)
     paired = np.empty(9, dtype=np.bool_)
-    for hit in range(some[0], some[1]):
+    for hit in range(first, last):
         mirna, transcript = text_of(mirnas, traced.i[hit]), text_of(references, traced.j[hit])
         n = len(mirna)
         # The tail of the miRNA's 5' end lies opposite the letters behind the last cell.

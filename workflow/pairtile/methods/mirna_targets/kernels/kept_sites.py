@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
 from pairtile.cpu.bit_planes import popcount
 from pairtile.cpu.njit import njit
+from pairtile.cpu.threaded import threaded
 from pairtile.methods.mirna_targets.scoring import OTHER
 
 SPECIES_OF_A_WORD = 64
@@ -50,8 +50,8 @@ class SpeciesTree(NamedTuple):
     length: NDArray[np.float64]
 
 
-@njit(nogil=True, parallel=True)
-def kept_sites(orthologs, mirnas, sites, first, kept):  # type: ignore[no-untyped-def]
+@threaded(over="groups")
+def kept_sites(first, last, orthologs, mirnas, sites, groups, kept):  # type: ignore[no-untyped-def]
     """Fill ``kept``, uint64 (sites, words): bit s % 64 of word s // 64 for species s.
 
     A species keeps a site where one of its records has, anywhere, the letters opposite the
@@ -60,17 +60,18 @@ def kept_sites(orthologs, mirnas, sites, first, kept):  # type: ignore[no-untype
 
     mirnas   codes uint8 and offsets int64 of the miRNAs, 5' to 3'
     sites    rows of the miRNAs, int32 (sites,), and seed classes, int8, sorted by group
-    first    int64 (groups + 1,): sites first[g] .. first[g + 1] - 1 are on transcripts of group g
+    groups   where the sites on transcripts of each group begin and end, int64 (groups,) each
     """
-    for group in prange(len(first) - 1):
-        if first[group] == first[group + 1]:
+    for group in range(first, last):
+        begin, end = groups[0][group], groups[1][group]
+        if begin == end:
             continue
         for word in range(kept.shape[1]):
-            _kept_of_group(group, word, orthologs, mirnas, sites, first, kept)
+            _kept_of_group(group, word, orthologs, mirnas, sites, begin, end, kept)
 
 
 @njit(nogil=True)
-def _kept_of_group(group, word, orthologs, mirnas, sites, first, kept):  # type: ignore[no-untyped-def]
+def _kept_of_group(group, word, orthologs, mirnas, sites, first, last, kept):  # type: ignore[no-untyped-def]
     seven, seven_a = np.zeros(1 << 14, np.uint64), np.zeros(1 << 14, np.uint64)
     six, six_a = np.zeros(1 << 12, np.uint64), np.zeros(1 << 12, np.uint64)
     for record in range(orthologs.first[group], orthologs.first[group + 1]):
@@ -94,7 +95,7 @@ def _kept_of_group(group, word, orthologs, mirnas, sites, first, kept):  # type:
                 seven[code] |= bit
     codes, offsets = mirnas
     rows, seed_class = sites
-    for site in range(first[group], first[group + 1]):
+    for site in range(first, last):
         kind = seed_class[site]
         begin = offsets[rows[site]]
         if kind in (_8MER, _7MER_M8):
@@ -112,15 +113,15 @@ def _kept_of_group(group, word, orthologs, mirnas, sites, first, kept):  # type:
         kept[site, word] = table[code]
 
 
-@njit(nogil=True, parallel=True)
-def measure_kept(kept, reference, tree, number, branch_length):  # type: ignore[no-untyped-def]
+@threaded(entries=1 << 8)
+def measure_kept(first, last, kept, reference, tree, number, branch_length):  # type: ignore[no-untyped-def]
     """Fill ``number``, int32 (sites,): species that keep each site; and ``branch_length``, float64
     (sites,): of the smallest part of the tree that joins them and the reference.
 
     reference   uint64 (words,): the bit of the reference, in no record
     """
     words = kept.shape[1]
-    for site in prange(len(kept)):
+    for site in range(first, last):
         count = 0
         for word in range(words):
             count += np.int64(popcount(kept[site, word]))

@@ -16,10 +16,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
 from pairtile.cpu.njit import njit
+from pairtile.cpu.threaded import threaded
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
 from pairtile.methods.mirna_targets.kernels.shuffled_mirnas import (
     WORD_7,
@@ -65,13 +65,10 @@ class Background(NamedTuple):
     log_ratio: NDArray[np.float64]
 
 
-PAIRS_AT_A_TIME = 1024
-
-
-@njit(nogil=True, parallel=True)
-def expected_words(mirnas, transcripts, words, background, expected):  # type: ignore[no-untyped-def]
+@threaded(entries=1 << 12)
+def expected_words(first, last, mirnas, transcripts, words, background, expected):  # type: ignore[no-untyped-def]
     """Fill ``expected``, float64 (pairs, CLASSES): words of each class, of pairs of rows."""
-    for pair in prange(len(mirnas)):
+    for pair in range(first, last):
         number = np.empty(words.log_probability.shape[1])
         _words_of_pair(mirnas[pair], transcripts[pair], words, background, number, expected[pair])
 
@@ -96,29 +93,26 @@ def _words_of_pair(mirna, transcript, words, background, number, expected):  # t
     expected[0] = places
 
 
-@njit(nogil=True, parallel=True)
-def score_pairs(sites, words, background, rates, scores):  # type: ignore[no-untyped-def]
+@threaded(entries=1 << 10)
+def score_pairs(first, last, sites, words, background, rates, scores):  # type: ignore[no-untyped-def]
     """Fill ``scores``, float32 (pairs,).
 
     rates   float64 (CLASSES, SCORE_BINS): hits with this or a higher score for each word of a class
     """
-    n = len(sites.mirna)
-    for part in prange(-(-n // PAIRS_AT_A_TIME)):
-        begin, end = part * PAIRS_AT_A_TIME, min((part + 1) * PAIRS_AT_A_TIME, n)
-        number = np.empty(words.log_probability.shape[1])
-        expected = np.empty(CLASSES)
-        strength = np.empty(sites.first[end] - sites.first[begin], np.int64)
-        for pair in range(begin, end):
-            _words_of_pair(
-                sites.mirna[pair], sites.transcript[pair], words, background, number, expected
-            )
-            count = sites.first[pair + 1] - sites.first[pair]
-            for k in range(count):
-                site = sites.first[pair] + k
-                strength[k] = np.int64(sites.seed_class[site]) * SCORE_BINS + sites.score_bin[site]
-            if count > 1:
-                strength[:count].sort()
-            scores[pair] = _score(strength[:count], expected, rates)
+    number = np.empty(words.log_probability.shape[1])
+    expected = np.empty(CLASSES)
+    strength = np.empty(sites.first[last] - sites.first[first], np.int64)
+    for pair in range(first, last):
+        _words_of_pair(
+            sites.mirna[pair], sites.transcript[pair], words, background, number, expected
+        )
+        count = sites.first[pair + 1] - sites.first[pair]
+        for k in range(count):
+            site = sites.first[pair] + k
+            strength[k] = np.int64(sites.seed_class[site]) * SCORE_BINS + sites.score_bin[site]
+        if count > 1:
+            strength[:count].sort()
+        scores[pair] = _score(strength[:count], expected, rates)
 
 
 @njit(nogil=True)

@@ -20,15 +20,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
 from pairtile.cpu.njit import njit
+from pairtile.cpu.threaded import threaded
 from pairtile.cpu.vectors import LANES, add, at_least, load, maximum, splat, store
 from pairtile.methods.mirna_targets.scoring import SEED_ROWS
-
-# In parallel functions, what lies in a named tuple is written by a function of its own: numba takes
-# a write to a field there for one that nobody reads, and drops it.
 
 NEVER = -1
 """Value of c in the seed, where a miRNA base is never unpaired."""
@@ -89,34 +86,29 @@ class CandidateColumns(NamedTuple):
     lanes: NDArray[np.uint32]
 
 
-@njit(nogil=True, parallel=True)
-def find_candidate_columns(chosen, codes, windows, groups, costs, found):  # type: ignore[no-untyped-def]
+@threaded(over="chosen")
+def find_candidate_columns(first, last, chosen, codes, windows, groups, costs, found):  # type: ignore[no-untyped-def]
     """Scan some windows; fill the entries of ``found`` from its ``first`` on, and its ``length``.
 
-    chosen   int64: numbers of the windows, in the order of ``round_robin_order``
+    chosen   int64: numbers of the windows
     codes    uint8: all references, one after the other
     """
-    for k in prange(len(chosen)):
-        _columns_of_window(chosen[k], codes, windows, groups, costs, found)
-
-
-@njit(nogil=True)
-def _columns_of_window(window, codes, windows, groups, costs, found):  # type: ignore[no-untyped-def]
-    group = windows.group[window]
-    size = (groups.outside[group] + SEED_ROWS) * LANES
-    start = groups.start[group]
-    reference = windows.reference[window]
-    place = found.first[window]
-    room = place + windows.end[window] - windows.begin[window]
-    found.length[window] = _scan(
-        codes[reference : reference + windows.end[window]],
-        (windows.lead[window], windows.begin[window]),
-        groups.scores[start : start + 5 * size],
-        (groups.outside[group], groups.from_row[group]),
-        costs,
-        found.column[place:room],
-        found.lanes[place:room],
-    )
+    for window in chosen[first:last]:
+        group = windows.group[window]
+        size = (groups.outside[group] + SEED_ROWS) * LANES
+        start = groups.start[group]
+        reference = windows.reference[window]
+        place = found.first[window]
+        room = place + windows.end[window] - windows.begin[window]
+        found.length[window] = _scan(
+            codes[reference : reference + windows.end[window]],
+            (windows.lead[window], windows.begin[window]),
+            groups.scores[start : start + 5 * size],
+            (groups.outside[group], groups.from_row[group]),
+            costs,
+            found.column[place:room],
+            found.lanes[place:room],
+        )
 
 
 @njit(nogil=True)
@@ -220,10 +212,10 @@ class _Scratch(NamedTuple):
     row_of: NDArray[np.int32]
 
 
-@njit(nogil=True, parallel=True)
-def candidate_bounds(columns, tasks, bounds):  # type: ignore[no-untyped-def]
+@threaded(entries=1 << 8)
+def candidate_bounds(first_task, last_task, columns, tasks, bounds):  # type: ignore[no-untyped-def]
     """How many candidates each lane of each task can have: ``bounds``, int64 (tasks, LANES)."""
-    for task in prange(len(tasks.length)):
+    for task in range(first_task, last_task):
         first, length = columns.first[task], columns.length[task]
         column = columns.column[first : first + length]
         lanes = columns.lanes[first : first + length]
@@ -239,45 +231,41 @@ def candidate_bounds(columns, tasks, bounds):  # type: ignore[no-untyped-def]
                 bounds[task, lane] += last - begin + 1 + n
 
 
-@njit(nogil=True, parallel=True)
-def candidates_of_tasks(order, columns, tasks, codes, scores, costs, lists):  # type: ignore[no-untyped-def]
+@threaded()
+def candidates_of_tasks(first_task, last_task, columns, tasks, codes, scores, costs, lists):  # type: ignore[no-untyped-def]
     """Write the candidates of each lane of each task, in miRanda's order, to ``lists``.
 
-    order    int64 (tasks,): of ``round_robin_order``
     scores   int32 (rows of all miRNAs, 5)
     """
-    for turn in prange(len(order)):
-        _candidates_of_task(order[turn], columns, tasks, codes, scores, costs, lists)
-
-
-@njit(nogil=True)
-def _candidates_of_task(task, columns, tasks, codes, scores, costs, lists):  # type: ignore[no-untyped-def]
-    m = tasks.length[task]
-    reference = codes[tasks.begin[task] : tasks.begin[task] + m]
-    first, length = columns.first[task], columns.length[task]
-    column = columns.column[first : first + length]
-    lanes = columns.lanes[first : first + length]
-    for lane in range(LANES):
-        lists.found[task, lane] = 0
-        room = lists.room[task, lane]
-        if room == 0:
-            continue
-        n, span = tasks.rows[task, lane], tasks.span[task, lane]
-        scratch = _Scratch(
-            np.empty((4, n + 1), np.int64), np.empty(room, np.int64), np.empty(room, np.int32)
-        )
-        first_score, place = tasks.first_score[task, lane], lists.place[task, lane]
-        of_rows = scores[first_score : first_score + n]
-        cells = lists.cells[:, place : place + room]
-        found = 0
-        k = _next_of_lane(lanes, lane, 0)
-        while k < len(lanes):
-            begin = column[k]
-            last, k = _end_of_region(column, lanes, lane, k, m, span)
-            region = (max(begin - span, 0), begin, last)
-            found = _candidates_of_region(reference, region, of_rows, costs, scratch, cells, found)
-        _sort(cells, found)
-        lists.found[task, lane] = found
+    for task in range(first_task, last_task):
+        m = tasks.length[task]
+        reference = codes[tasks.begin[task] : tasks.begin[task] + m]
+        first, length = columns.first[task], columns.length[task]
+        column = columns.column[first : first + length]
+        lanes = columns.lanes[first : first + length]
+        for lane in range(LANES):
+            lists.found[task, lane] = 0
+            room = lists.room[task, lane]
+            if room == 0:
+                continue
+            n, span = tasks.rows[task, lane], tasks.span[task, lane]
+            scratch = _Scratch(
+                np.empty((4, n + 1), np.int64), np.empty(room, np.int64), np.empty(room, np.int32)
+            )
+            score, place = tasks.first_score[task, lane], lists.place[task, lane]
+            of_rows = scores[score : score + n]
+            cells = lists.cells[:, place : place + room]
+            found = 0
+            k = _next_of_lane(lanes, lane, 0)
+            while k < len(lanes):
+                begin = column[k]
+                last, k = _end_of_region(column, lanes, lane, k, m, span)
+                region = (max(begin - span, 0), begin, last)
+                found = _candidates_of_region(
+                    reference, region, of_rows, costs, scratch, cells, found
+                )
+            _sort(cells, found)
+            lists.found[task, lane] = found
 
 
 @njit(nogil=True)

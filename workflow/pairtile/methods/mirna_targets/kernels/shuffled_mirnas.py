@@ -14,10 +14,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
 from pairtile.cpu.njit import njit
+from pairtile.cpu.threaded import threaded
 from pairtile.methods.mirna_targets.scoring import OTHER, SequenceBatch
 
 SYMBOLS = OTHER + 1
@@ -71,37 +71,30 @@ class Shuffles(NamedTuple):
     same_seed: NDArray[np.bool_]
 
 
-@njit(nogil=True, parallel=True)
-def shuffle_mirnas(codes, offsets, start, chain, shuffles):  # type: ignore[no-untyped-def]
+@threaded(over="start")
+def shuffle_mirnas(first, last, codes, offsets, start, chain, shuffles):  # type: ignore[no-untyped-def]
     """Fill ``shuffles`` for all miRNAs.
 
     codes, offsets   the miRNAs, 5' to 3'
     start            uint64 (miRNAs,): where the random numbers of each begin
     """
-    for mirna in prange(len(offsets) - 1):
-        _shuffles_of(
-            mirna, codes[offsets[mirna] : offsets[mirna + 1]], offsets, start, chain, shuffles
-        )
-
-
-@njit(nogil=True)
-def _shuffles_of(mirna, codes, offsets, start, chain, shuffles):  # type: ignore[no-untyped-def]
     draws = shuffles.key.shape[1]
-    n = len(codes)
     random = np.empty(1, np.uint64)
-    random[0] = start[mirna]
-    edges = np.empty((SYMBOLS, max(n, 1)), np.uint8)
-    seed = codes[1:8]
-    for draw in range(draws):
-        at = draws * offsets[mirna] + draw * n
-        letters = shuffles.codes[at : at + n]
-        _shuffle(codes, random, edges, letters)
-        key = np.uint64(0)
-        for letter in letters:
-            key = key * np.uint64(SYMBOLS) + np.uint64(letter)
-        shuffles.key[mirna, draw] = key
-        shuffles.expected[mirna, draw] = log_canonical_probability(letters, chain)
-        shuffles.same_seed[mirna, draw] = np.array_equal(letters[1:8], seed)
+    for mirna in range(first, last):
+        own = codes[offsets[mirna] : offsets[mirna + 1]]
+        n = len(own)
+        random[0] = start[mirna]
+        edges = np.empty((SYMBOLS, max(n, 1)), np.uint8)
+        for draw in range(draws):
+            at = draws * offsets[mirna] + draw * n
+            letters = shuffles.codes[at : at + n]
+            _shuffle(own, random, edges, letters)
+            key = np.uint64(0)
+            for letter in letters:
+                key = key * np.uint64(SYMBOLS) + np.uint64(letter)
+            shuffles.key[mirna, draw] = key
+            shuffles.expected[mirna, draw] = log_canonical_probability(letters, chain)
+            shuffles.same_seed[mirna, draw] = np.array_equal(letters[1:8], own[1:8])
 
 
 @njit(nogil=True)
@@ -191,32 +184,26 @@ def _log_words(codes, chain, low, high):  # type: ignore[no-untyped-def]
     return total, total + chain.step[(before * 4 + here) * 4]
 
 
-@njit(nogil=True, parallel=True)
-def _site_words(codes, offsets, chain, words):  # type: ignore[no-untyped-def]
-    for mirna in prange(len(offsets) - 1):
-        _words_of(
-            codes[offsets[mirna] : offsets[mirna + 1]],
-            chain,
-            words.log_probability[mirna],
-            words.letters[mirna],
-        )
-
-
-@njit(nogil=True)
-def _words_of(codes, chain, log_probability, letters):  # type: ignore[no-untyped-def]
-    log_probability[:] = NEVER
-    if len(codes) < 8:
-        return
-    log_probability[WORD_8], log_probability[WORD_8A] = _log_words(codes, chain, 2, 8)
-    log_probability[WORD_7], log_probability[WORD_7A] = _log_words(codes, chain, 2, 7)
-    log_probability[WORD_38] = _log_words(codes, chain, 3, 8)[0]
-    for position in range(2, 9):
-        code = codes[position - 1]
-        if code < OTHER:
-            for word in range(SITE_WORDS):
-                in_word = (
-                    position < 8 if word in (WORD_7A, WORD_7) else position > 2 or word != WORD_38
-                )
-                letters[word, 3 - code] += in_word
-    letters[WORD_8A, 0] += 1
-    letters[WORD_7A, 0] += 1
+@threaded(entries=1 << 13)
+def _site_words(first, last, codes, offsets, chain, words):  # type: ignore[no-untyped-def]
+    for mirna in range(first, last):
+        own = codes[offsets[mirna] : offsets[mirna + 1]]
+        log_probability, letters = words.log_probability[mirna], words.letters[mirna]
+        log_probability[:] = NEVER
+        if len(own) < 8:
+            continue
+        log_probability[WORD_8], log_probability[WORD_8A] = _log_words(own, chain, 2, 8)
+        log_probability[WORD_7], log_probability[WORD_7A] = _log_words(own, chain, 2, 7)
+        log_probability[WORD_38] = _log_words(own, chain, 3, 8)[0]
+        for position in range(2, 9):
+            code = own[position - 1]
+            if code < OTHER:
+                for word in range(SITE_WORDS):
+                    in_word = (
+                        position < 8
+                        if word in (WORD_7A, WORD_7)
+                        else position > 2 or word != WORD_38
+                    )
+                    letters[word, 3 - code] += in_word
+        letters[WORD_8A, 0] += 1
+        letters[WORD_7A, 0] += 1

@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
 from pairtile.cpu.njit import njit
+from pairtile.cpu.threaded import threaded
 from pairtile.methods.mirna_targets.kernels.hit_sites import au_content
+from pairtile.methods.mirna_targets.kernels.traceback import text_of
 from pairtile.methods.mirna_targets.scoring import CODES, OTHER
 
 _6MER, _7MER_A1, _7MER_M8, _8MER = 2, 3, 4, 5
@@ -47,22 +48,19 @@ class SiteContext(NamedTuple):
         )
 
 
-@njit(nogil=True, parallel=True)
-def site_context(mirnas, transcripts, mirna, transcript, sites, context):  # type: ignore[no-untyped-def]
+@threaded(entries=1 << 5)
+def site_context(first, last, mirnas, transcripts, mirna, transcript, sites, context):  # type: ignore[no-untyped-def]
     """Fill ``context``.
 
     mirnas, transcripts   ``Texts``; mirna, transcript: int32 (hits,), rows of them
     sites                 ``HitSites``: seed class, and transcript position opposite position 2
     """
-    for hit in prange(len(mirna)):
+    for hit in range(first, last):
         if sites.seed_class[hit] >= _6MER:
-            begin, end = mirnas.offsets[mirna[hit]], mirnas.offsets[mirna[hit] + 1]
-            first = transcripts.offsets[transcript[hit]]
-            last = transcripts.offsets[transcript[hit] + 1]
             _context_of_hit(
                 hit,
-                mirnas.letters[begin:end],
-                transcripts.letters[first:last],
+                text_of(mirnas, mirna[hit]),
+                text_of(transcripts, transcript[hit]),
                 sites.seed_class[hit],
                 np.int64(sites.seed_end[hit]),
                 context,

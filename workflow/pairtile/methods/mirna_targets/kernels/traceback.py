@@ -14,10 +14,10 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
 from pairtile.cpu.njit import njit
+from pairtile.cpu.threaded import threaded
 from pairtile.methods.mirna_targets.kernels.score_pass import NEVER
 from pairtile.methods.mirna_targets.scoring import (
     CODES,
@@ -56,12 +56,11 @@ class TracedCandidates(NamedTuple):
     states: NDArray[np.uint8]
 
 
-@njit(nogil=True, parallel=True)
-def trace_pairs(order, first, candidates, mirnas, references, scores, gaps, traced):  # type: ignore[no-untyped-def]
+@threaded(over="pairs", entries=1 << 3)
+def trace_pairs(first, last, pairs, candidates, mirnas, references, scores, gaps, traced):  # type: ignore[no-untyped-def]
     """Filter and trace the candidates of many pairs, on all cores.
 
-    order        int64 (pairs,): of ``round_robin_order``
-    first        int64 (pairs + 1,): candidates first[p] .. first[p + 1] - 1 are those of pair p
+    pairs        where the candidates of each begin and end: int64 (pairs,) each
     candidates   ``Candidates``
     mirnas       where the rows of each begin in ``scores``, and most columns that an alignment of
                  each can span: int64 (miRNAs + 1,), int64 (miRNAs,)
@@ -71,9 +70,8 @@ def trace_pairs(order, first, candidates, mirnas, references, scores, gaps, trac
     """
     first_scores, spans = mirnas
     codes, begins = references
-    for turn in prange(len(order)):
-        pair = order[turn]
-        base, end = first[pair], first[pair + 1]
+    for pair in range(first, last):
+        base, end = pairs[0][pair], pairs[1][pair]
         i, begin = candidates.i[base], begins[candidates.j[base]]
         columns = candidates.column[base:end]
         _trace_pair(
@@ -254,70 +252,65 @@ class AlignedLines(NamedTuple):
     seed_is_perfect: NDArray[np.bool_]
 
 
-@njit(nogil=True, parallel=True)
-def write_alignments(mirnas, references, traced, lines):  # type: ignore[no-untyped-def]
-    """Write the three lines of each hit, miRNA 3'->5' above reference 5'->3'.
-
-    mirnas, references   ``Texts`` of the block; traced: ``Traced``
-    """
-    for h in prange(len(lines.place)):
-        _write_alignment(np.int64(h), mirnas, references, traced, lines)
-
-
 @njit(inline="always")
 def text_of(texts, row):  # type: ignore[no-untyped-def]
     """Letters of a text."""
     return texts.letters[texts.offsets[row] : texts.offsets[row + 1]]
 
 
-@njit(nogil=True)
-def _write_alignment(h, mirnas, references, traced, lines):  # type: ignore[no-untyped-def]
-    mirna, reference = text_of(mirnas, traced.i[h]), text_of(references, traced.j[h])
-    n = len(mirna)
-    begin_column, end_column = traced.begin_column[h], traced.column[h]
-    before, after = traced.begin_row[h], n - traced.row[h]
-    aligned = traced.state_count[h]
-    size = before + aligned + after
-    text = lines.text[:, lines.place[h] : lines.place[h] + size]
-    top, marks, bottom = text[0], text[1], text[2]
-    marks[:] = _BLANK
-    for k in range(before):
-        top[k] = _lower(mirna[n - 1 - k])
-        bottom[k] = _tail(reference, begin_column - before + k)
-    row, column = before, begin_column
-    identical, similar = 0, 0
-    for k in range(aligned):
-        state = traced.states[h, aligned - 1 - k]
-        at = before + k
-        top[at] = bottom[at] = _GAP
-        if state != REFERENCE_UNPAIRED:
-            row += 1
-            top[at] = _upper(mirna[n - row])
-        if state != MIRNA_UNPAIRED:
-            column += 1
-            bottom[at] = _upper(reference[column - 1])
-        if state == PAIRED:
-            mark = _MARKS[CODES[mirna[n - row]], CODES[reference[column - 1]]]
-            marks[at] = mark
-            identical += mark == _BAR
-            similar += mark != _BLANK
-    for k in range(after):
-        top[before + aligned + k] = _lower(mirna[after - 1 - k])
-        bottom[before + aligned + k] = _tail(reference, end_column + k)
-    lines.identical[h] = identical
-    lines.similar[h] = similar
-    lines.seed_is_perfect[h] = _perfect_seed(top, marks)
+@threaded(entries=1 << 8)
+def write_alignments(first, last, mirnas, references, traced, lines):  # type: ignore[no-untyped-def]
+    """Write the three lines of each hit, miRNA 3'->5' above reference 5'->3'.
+
+    mirnas, references   ``Texts`` of the block; traced: ``Traced``
+    """
+    for h in range(first, last):
+        mirna, reference = text_of(mirnas, traced.i[h]), text_of(references, traced.j[h])
+        n = len(mirna)
+        begin_column, end_column = traced.begin_column[h], traced.column[h]
+        before, after = traced.begin_row[h], n - traced.row[h]
+        aligned = traced.state_count[h]
+        size = before + aligned + after
+        text = lines.text[:, lines.place[h] : lines.place[h] + size]
+        top, marks, bottom = text[0], text[1], text[2]
+        marks[:] = _BLANK
+        for k in range(before):
+            top[k] = _lower(mirna[n - 1 - k])
+            bottom[k] = _tail(reference, begin_column - before + k)
+        row, column = before, begin_column
+        identical, similar = 0, 0
+        for k in range(aligned):
+            state = traced.states[h, aligned - 1 - k]
+            at = before + k
+            top[at] = bottom[at] = _GAP
+            if state != REFERENCE_UNPAIRED:
+                row += 1
+                top[at] = _upper(mirna[n - row])
+            if state != MIRNA_UNPAIRED:
+                column += 1
+                bottom[at] = _upper(reference[column - 1])
+            if state == PAIRED:
+                mark = _MARKS[CODES[mirna[n - row]], CODES[reference[column - 1]]]
+                marks[at] = mark
+                identical += mark == _BAR
+                similar += mark != _BLANK
+        for k in range(after):
+            top[before + aligned + k] = _lower(mirna[after - 1 - k])
+            bottom[before + aligned + k] = _tail(reference, end_column + k)
+        lines.identical[h] = identical
+        lines.similar[h] = similar
+        lines.seed_is_perfect[h] = _perfect_seed(top, marks)
 
 
-@njit(nogil=True, parallel=True)
-def write_fold_strings(mirnas, references, traced, place, text):  # type: ignore[no-untyped-def]
+@threaded(over="place", entries=1 << 8)
+def write_fold_strings(first, last, mirnas, references, traced, place, text):  # type: ignore[no-untyped-def]
     """Write each hit's miRNA 3'->5', linker, and target 3'->5'.
 
     Aligned letters are upper case, tails lower case; a tail beyond the reference's end stays ``-``.
 
     place   int64 (hits,): where each string begins in ``text``, uint8 (total,)
     """
-    for h in prange(len(place)):
+    for h in range(first, last):
         mirna, reference = text_of(mirnas, traced.i[h]), text_of(references, traced.j[h])
         n = len(mirna)
         begin_column, end_column = traced.begin_column[h], traced.column[h]

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.cpu.njit import njit
+from pairtile.cpu.threaded import threaded
 
 ABSENT = np.int32(2**31 - 1)
 """Rank of an edge that is not there: it outweighs nothing."""
@@ -80,9 +81,9 @@ def count_stronger(weights, threshold, additive):  # type: ignore[no-untyped-def
     return stronger
 
 
-@njit(parallel=True, nogil=True)
+@threaded(over="rows", entries=1 << 6)
 def data_processing_inequality(  # type: ignore[no-untyped-def]
-    adjacency, is_regulator, stronger, rows, removed
+    first, last, adjacency, is_regulator, stronger, rows, removed
 ):
     """Mark every edge AB that some C, adjacent to both, explains away.
 
@@ -94,7 +95,7 @@ def data_processing_inequality(  # type: ignore[no-untyped-def]
     """
     offsets, neighbours, ranks = adjacency
     n_workers, n_genes = rows.shape
-    for worker in numba.prange(n_workers):
+    for worker in range(first, last):
         row = rows[worker]
         # Genes come by descending degree, so taking them in turn balances the workers.
         for a in range(worker, n_genes, n_workers):

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import prange
 
 from pairtile.arrays import DeviceArray, Float64Array, Int32Array, Int64Array
 from pairtile.cpu.njit import njit, read_only
+from pairtile.cpu.threaded import threaded
 from pairtile.methods.mutual_information.kernels.exchange import Exchange
 from pairtile.methods.mutual_information.kernels.philox import permute
 from pairtile.splines.values import scale_rows
@@ -90,9 +90,9 @@ def permuted_rows(
     return out
 
 
-@njit(parallel=True)
-def _resample(values, samples, order, out):  # type: ignore[no-untyped-def]
-    for row in prange(values.shape[0]):
+@threaded(entries=1 << 12)
+def _resample(first, last, values, samples, order, out):  # type: ignore[no-untyped-def]
+    for row in range(first, last):
         if order.size:
             _picked_ranks(values[row], order[row], samples, out[row])
         else:
@@ -100,12 +100,12 @@ def _resample(values, samples, order, out):  # type: ignore[no-untyped-def]
                 out[row, k] = values[row, samples[k]]
 
 
-@njit(parallel=True)
+@threaded(entries=1 << 10)
 def _permute_and_resample(  # type: ignore[no-untyped-def]
-    values, genes, key_and_counter, exchange, samples, order, out
+    first, last, values, genes, key_and_counter, exchange, samples, order, out
 ):
     key, counter = key_and_counter
-    for draw in prange(genes.size):
+    for draw in range(first, last):
         gene = genes[draw]
         here = counter.copy()
         here[1] = draw

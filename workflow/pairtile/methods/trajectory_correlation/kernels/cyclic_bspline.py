@@ -12,10 +12,9 @@ that no angle is an end. (Clamped splines change the mutual information of two d
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
-from pairtile.cpu.njit import njit
+from pairtile.cpu.threaded import threaded
 from pairtile.splines.bspline import bspline_weights
 
 
@@ -36,17 +35,16 @@ def cyclic_weights(angles: NDArray[np.float64], bins: int, order: int) -> NDArra
     return dense
 
 
-@njit(parallel=True, nogil=True)
-def mutual_information_from_joint(joint, bins, mi_nats):  # type: ignore[no-untyped-def]
+@threaded(entries=1 << 6)
+def mutual_information_from_joint(first, last, joint, bins, mi_nats):  # type: ignore[no-untyped-def]
     """Mutual information of every pair from its joint table: twin of mutual_information.cu's.
 
     joint    float64 (rows * bins, columns * bins): summed products of weights
     mi_nats  float64 (rows, columns): filled in place
     """
-    rows, columns = mi_nats.shape
-    for row in prange(rows):
+    for row in range(first, last):
         column_sums = np.empty(bins)
-        for column in range(columns):
+        for column in range(mi_nats.shape[1]):
             column_sums[:] = 0.0
             score = 0.0
             total = 0.0

@@ -9,9 +9,9 @@ one d x d table for all its pairs.
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
 from pairtile.cpu.njit import njit
+from pairtile.cpu.threaded import threaded
 
 
 @njit(inline="always")
@@ -34,8 +34,8 @@ def _nats(k, m, smallest):  # type: ignore[no-untyped-def]
     return max(0.0, -0.5 * log_determinant)
 
 
-@njit(parallel=True, nogil=True)
-def gaussian_mutual_information(correlation, d, smallest, mi_nats):  # type: ignore[no-untyped-def]
+@threaded(entries=1 << 10)
+def gaussian_mutual_information(first, last, correlation, d, smallest, mi_nats):  # type: ignore[no-untyped-def]
     """-1/2 ln det(I - K K^T) of every pair, by elimination.
 
     correlation  float64 (rows * d, columns * d): covariances K of whitened variables
@@ -43,16 +43,24 @@ def gaussian_mutual_information(correlation, d, smallest, mi_nats):  # type: ign
     smallest     what a pivot that rounding has brought to nothing counts as
     mi_nats      float64 (rows, columns): filled in place
     """
-    rows, columns = mi_nats.shape
-    for row in prange(rows):
+    for row in range(first, last):
         k = correlation[row * d : (row + 1) * d]
         m = np.empty((d, d))
-        for column in range(columns):
+        for column in range(mi_nats.shape[1]):
             mi_nats[row, column] = _nats(k[:, column * d : (column + 1) * d], m, smallest)
 
 
-@njit(parallel=True, nogil=True)
-def gaussian_of_cells(x, y, rows, columns, smallest, mi_nats):  # type: ignore[no-untyped-def]
+@njit(inline="always")
+def _dot(x, y):  # type: ignore[no-untyped-def]
+    """In the order of the frames; that of a BLAS depends on how many threads it has."""
+    total = 0.0
+    for t in range(x.size):
+        total += x[t] * y[t]
+    return total
+
+
+@threaded(entries=1 << 4)
+def gaussian_of_cells(first, last, x, y, rows, columns, smallest, mi_nats):  # type: ignore[no-untyped-def]
     """The same of some pairs alone, where a product of all would be mostly in vain.
 
     x, y           float64 (variables, d, frames): whitened
@@ -60,16 +68,16 @@ def gaussian_of_cells(x, y, rows, columns, smallest, mi_nats):  # type: ignore[n
     mi_nats        float64 (pairs,): filled in place
     """
     d = x.shape[1]
-    for pair in prange(rows.size):
+    for pair in range(first, last):
         k = np.empty((d, d))
         for a in range(d):
             for b in range(d):
-                k[a, b] = np.dot(x[rows[pair], a], y[columns[pair], b])
+                k[a, b] = _dot(x[rows[pair], a], y[columns[pair], b])
         mi_nats[pair] = _nats(k, np.empty((d, d)), smallest)
 
 
-@njit(parallel=True, nogil=True)
-def products_of_cells(x, y, rows, columns, products):  # type: ignore[no-untyped-def]
+@threaded(entries=1 << 6)
+def products_of_cells(first, last, x, y, rows, columns, products):  # type: ignore[no-untyped-def]
     """x[row] . y[column] of some pairs, as ``gaussian_of_cells``; x, y : float64 (variables, n)."""
-    for pair in prange(rows.size):
-        products[pair] = np.dot(x[rows[pair]], y[columns[pair]])
+    for pair in range(first, last):
+        products[pair] = _dot(x[rows[pair]], y[columns[pair]])

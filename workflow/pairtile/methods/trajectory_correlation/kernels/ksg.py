@@ -18,11 +18,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
 from pairtile.cpu.bit_planes import popcount
 from pairtile.cpu.njit import njit
+from pairtile.cpu.threaded import threaded
 from pairtile.cpu.vectors import LANES, at_least, choose, load, maximum, minimum, smallest, splat
 
 FAR = 0x7F800000
@@ -93,8 +93,8 @@ def distances_of_frame(points, t, window, max_norm, out):  # type: ignore[no-unt
         out[s] = np.inf
 
 
-@njit(parallel=True, nogil=True)
-def frame_distances(points, first_frame, window, max_norm, out):  # type: ignore[no-untyped-def]
+@threaded(entries=1 << 14)
+def frame_distances(first, last, points, first_frame, window, max_norm, out):  # type: ignore[no-untyped-def]
     """Rounded distances of some frames of each variable to all its frames.
 
     points       float64 (variables, d, frames)
@@ -103,12 +103,12 @@ def frame_distances(points, first_frame, window, max_norm, out):  # type: ignore
     max_norm     1: largest of the coordinates' differences; 0: Euclidean
     out          float32 (frames here, variables, padded frames); padding is infinite too
     """
-    n_here, n_variables = out.shape[:2]
     n = points.shape[2]
-    for variable in prange(n_variables):
-        for t in range(n_here):
+    for variable in range(out.shape[1]):
+        own = points[variable]
+        for t in range(first, last):
             row = out[t, variable]
-            distances_of_frame(points[variable], first_frame + t, window, max_norm, row[:n])
+            distances_of_frame(own, first_frame + t, window, max_norm, row[:n])
             row[n:] = np.inf
 
 
@@ -239,8 +239,8 @@ def _rounded_counts(x, y, k, variant):  # type: ignore[no-untyped-def]
     return n_x + at_x, n_y + at_y, at_x == 1 and at_y == 1
 
 
-@njit(parallel=True, nogil=True)
-def neighbour_counts(x, y, first_frame, search, wanted, psi, total):  # type: ignore[no-untyped-def]
+@threaded(group=ROW_GROUP, entries=1 << 4)
+def neighbour_counts(first, last, x, y, first_frame, search, wanted, psi, total):  # type: ignore[no-untyped-def]
     """Add psi[n_x] + psi[n_y] of some frames to the totals of all pairs of a tile.
 
     x, y         ``Series`` of the rows and of the columns
@@ -253,18 +253,12 @@ def neighbour_counts(x, y, first_frame, search, wanted, psi, total):  # type: ig
     distances_x, points_x = x
     distances_y, points_y = y
     k, variant = search.k, search.variant
-    rows = distances_x.shape[1]
-    columns = distances_y.shape[1]
     n = points_x.shape[2]
-    groups = (rows + ROW_GROUP - 1) // ROW_GROUP
-    for turn in prange(groups):
-        # From both ends in turn: the rows of a triangle then give each thread as much to do.
-        group = turn // 2 if turn % 2 == 0 else groups - 1 - turn // 2
-        first_row = group * ROW_GROUP
-        last_row = min(rows, first_row + ROW_GROUP)
-        scratch = (np.empty(n), np.empty(n), np.empty(k))
+    scratch = (np.empty(n), np.empty(n), np.empty(k))
+    for first_row in range(first, last, ROW_GROUP):
+        last_row = min(last, first_row + ROW_GROUP)
         for t in range(distances_x.shape[0]):
-            for column in range(columns):
+            for column in range(distances_y.shape[1]):
                 of_column = distances_y[t, column]
                 for row in range(first_row, last_row):
                     if not wanted[row, column]:

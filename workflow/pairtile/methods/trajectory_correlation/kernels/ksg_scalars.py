@@ -9,9 +9,9 @@ one variable follows from its sorted values by bisection. All in float64.
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
 from pairtile.cpu.njit import njit
+from pairtile.cpu.threaded import threaded
 from pairtile.methods.trajectory_correlation.kernels.ksg import insert
 
 
@@ -90,8 +90,8 @@ def _near(ordered, points, t, bound, search):  # type: ignore[no-untyped-def]
     return found
 
 
-@njit(parallel=True, nogil=True)
-def psi_sums(x, y, rows, columns, search, psi, out):  # type: ignore[no-untyped-def]
+@threaded(entries=1 << 2)
+def psi_sums(first, last, x, y, rows, columns, search, psi, out):  # type: ignore[no-untyped-def]
     """Sums over all frames of psi[n_x] + psi[n_y], of some pairs.
 
     x, y           points, sorted points and their order, each (variables, frames); the order of y
@@ -105,7 +105,7 @@ def psi_sums(x, y, rows, columns, search, psi, out):  # type: ignore[no-untyped-
     points_y, sorted_y, _ = y
     window, k, variant, _ = search
     n = points_x.shape[1]
-    for pair in prange(rows.shape[0]):
+    for pair in range(first, last):
         row, column = rows[pair], columns[pair]
         order = order_x[row]
         y_by_x = points_y[column][order]

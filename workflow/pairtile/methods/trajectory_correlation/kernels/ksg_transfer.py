@@ -9,9 +9,8 @@ distances serve all targets, as those of a target serve the few sources.
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
-from pairtile.cpu.njit import njit
+from pairtile.cpu.threaded import threaded
 from pairtile.methods.trajectory_correlation.kernels.ksg import (
     ROW_GROUP,
     distances_of_frame,
@@ -19,8 +18,8 @@ from pairtile.methods.trajectory_correlation.kernels.ksg import (
 )
 
 
-@njit(parallel=True, nogil=True)
-def psi_sums(sources, targets, later, search, wanted, psi, total):  # type: ignore[no-untyped-def]
+@threaded(group=ROW_GROUP, entries=1 << 4)
+def psi_sums(begin, end, sources, targets, later, search, wanted, psi, total):  # type: ignore[no-untyped-def]
     """Sums over frames of psi[source and target] + psi[target and next] - psi[target].
 
     sources, targets  float64 (rows, d, frames), (columns, d, frames)
@@ -31,11 +30,10 @@ def psi_sums(sources, targets, later, search, wanted, psi, total):  # type: igno
     total             float64 (rows, columns): 0 where not wanted
     """
     window, k, _, max_norm = search
-    rows, _, n = sources.shape
-    for group in prange((rows + ROW_GROUP - 1) // ROW_GROUP):
-        first = group * ROW_GROUP
-        last = min(rows, first + ROW_GROUP)
-        x, y, best = np.empty((ROW_GROUP, n)), np.empty((2, n)), np.empty(k)
+    n = sources.shape[2]
+    x, y, best = np.empty((ROW_GROUP, n)), np.empty((2, n)), np.empty(k)
+    for first in range(begin, end, ROW_GROUP):
+        last = min(end, first + ROW_GROUP)
         for t in range(n):
             for row in range(first, last):
                 distances_of_frame(sources[row], t, window, max_norm, x[row - first])
