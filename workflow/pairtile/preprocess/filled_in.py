@@ -80,8 +80,10 @@ def _holds_means(values: Float64Array) -> bool:
     found = _are_means(own, near)
     # A row may be the mean of others altogether. And numbers of a unit, such as shares of a total,
     # are means of others by chance, also of those that are near another row.
-    found &= found.mean(axis=1, keepdims=True) < 0.5
-    return bool(found.sum() >= MIN_MEANS + 10 * _are_means(own, near[::-1]).sum())
+    n_found = (found & (found.mean(axis=1, keepdims=True) < 0.5)).sum()
+    return bool(
+        n_found >= MIN_MEANS and n_found >= MIN_MEANS + 10 * _are_means(own, near[::-1]).sum()
+    )
 
 
 def _are_means(own: Float64Array, near: Float64Array) -> BoolArray:
@@ -95,13 +97,16 @@ def _are_means(own: Float64Array, near: Float64Array) -> BoolArray:
     chosen = np.arange(1 << NEIGHBOURS // 2)[:, None] >> np.arange(NEIGHBOURS // 2) & 1
     one, two = (chosen @ differences[:, half::2] for half in (0, 1))
     rounding = 3e-15 * np.abs(near).sum(axis=1)
-    found = np.zeros(own.shape, dtype=bool)
-    for row, column in np.ndindex(own.shape):
-        sums = np.sort(-two[row, :, column])
-        wanted = one[row, 1:, column]  # not of none
-        at = np.searchsorted(sums, wanted - rounding[row, column])
-        off = np.abs(sums.take(at, mode="clip") - wanted).min()
-        found[row, column] = off <= rounding[row, column]
+
+    def of_row(row: int) -> list[bool]:
+        found = []
+        for ours, theirs, least in zip(one[row].T, two[row].T, rounding[row], strict=True):
+            sums, wanted = np.sort(-theirs), ours[1:]  # not of none
+            at = np.searchsorted(sums, wanted - least)
+            found.append(bool(np.abs(sums.take(at, mode="clip") - wanted).min() <= least))
+        return found
+
+    found = np.array(list(in_threads(of_row, range(len(own)))))
     found &= (differences != 0.0).all(axis=1)  # a limit is the mean of limits
     # Numbers of few digits, and logarithms of such, are often means of others.
     return np.asarray(found & ~_few_digits(own) & (own != own.astype(np.float32)))
