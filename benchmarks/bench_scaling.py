@@ -22,11 +22,9 @@ import anndata
 import numpy as np
 import pyarrow as pa
 import scipy.sparse
-from pairtile.command.warm import try_method
 from pairtile.config.load import load_config
 from pairtile.engine import tiles
 from pairtile.engine.chunk_file import ChunkHeader, write_chunk
-from pairtile.method import Method, methods
 from pairtile.steps.analysis_run import AnalysisRun
 from pairtile.steps.damage import remove_damaged
 from pairtile.steps.plan import read_plan
@@ -57,7 +55,6 @@ def run() -> dict[str, Any]:
             for genes, samples in TABLES
         },
         "sparse_prepare": in_folder(measure_sparse_prepare, *CELLS),
-        "first_runs": {name: measure_first_run(method) for name, method in methods().items()},
         "dry_runs": {str(chunks): in_folder(measure_dry_run, chunks) for chunks in CHUNKS},
         "jobs": {str(chunks): in_folder(measure_jobs, chunks) for chunks in JOBS},
         "merges": {
@@ -164,20 +161,6 @@ def measure_sparse_prepare(folder: Path, genes: int, cells: int, entries: int) -
     content = {"analyses": {"bench": section}}
     found = measured(PREPARE, json.dumps(content), str(folder / "results"))
     return found | {"entries": counts.size, "file_bytes": (folder / "cells.h5ad").stat().st_size}
-
-
-def measure_first_run(method: Method) -> dict[str, float]:
-    """A small analysis through Snakemake when nothing is compiled, and again."""
-    seconds = []
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        mock.patch.dict(os.environ, NUMBA_CACHE_DIR=folder),
-    ):
-        for _ in range(2):
-            start = time.perf_counter()
-            try_method(method, "cpu")
-            seconds.append(time.perf_counter() - start)
-    return {"first_seconds": seconds[0], "again_seconds": seconds[1]}
 
 
 def measured(code: str, *arguments: str) -> dict[str, Any]:

@@ -1,8 +1,9 @@
-"""What runs cost that compute next to nothing: the demo, a few small tables, many small searches.
+"""What runs cost that compute next to nothing: the demo, a few small tables, many small searches,
+and the trial of each method.
 
-Each is timed twice by ``pairtile run``, from the command to its end, with ``backend: auto``: the
-first run has to compile. ``times_ten_jobs`` is the second beside a run of ten jobs that only touch
-a file, of the same moment: other work on the machine slows both.
+Each is timed twice, the demo, tables and searches by ``pairtile run``, from the command to its end,
+with ``backend: auto``: the first run has to compile. ``times_ten_jobs`` is the second beside a run
+of ten jobs that only touch a file, of the same moment: other work on the machine slows both.
 """
 
 from __future__ import annotations
@@ -16,9 +17,12 @@ import tempfile
 import time
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import yaml
+from pairtile.command.warm import try_method
+from pairtile.method import Method, methods
 
 from benchmarks.bench_workflow import ROOT, expression, write_table
 
@@ -107,4 +111,19 @@ def run() -> dict[str, Any]:
                 "seconds_again": again,
                 "times_ten_jobs": again / seconds_of_ten_jobs(),
             }
-    return found
+    return found | {f"trial of {name}": first_run(method) for name, method in methods().items()}
+
+
+def first_run(method: Method) -> dict[str, float]:
+    """A small analysis through Snakemake on two cores when nothing is compiled, and again; to the
+    network, without its page."""
+    seconds = []
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        mock.patch.dict(os.environ, NUMBA_CACHE_DIR=folder),
+    ):
+        for _ in range(2):
+            start = time.perf_counter()
+            try_method(method, "cpu", 2)
+            seconds.append(time.perf_counter() - start)
+    return {"seconds_first": seconds[0], "seconds_again": seconds[1]}

@@ -39,7 +39,7 @@ def warm() -> Iterator[str]:
         yield from pool.map(try_method, *zip(*product(methods().values(), backends), strict=True))
 
 
-def try_method(method: Method, backend: str) -> str:
+def try_method(method: Method, backend: str, cores: int = 1) -> str:
     """Run the method's trial through Snakemake; what is to be said of it."""
     start = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="pairtile-warm-") as name:
@@ -53,7 +53,8 @@ def try_method(method: Method, backend: str) -> str:
         done = subprocess.run(
             [
                 *command,
-                *("--configfile", str(config), "--directory", name, "--cores", "1"),
+                *("--configfile", str(config), "--directory", name),
+                *("--cores", str(cores)),
                 *("--omit-from", "report"),  # the page compiles nothing
             ],
             stdout=subprocess.PIPE,
