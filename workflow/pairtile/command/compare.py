@@ -16,7 +16,7 @@ from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
 from pairtile.io.adj import is_adj, read_adj
 from pairtile.io.names import GeneNames, kind_of_names
-from pairtile.io.networks.table import VALUE_COLUMNS
+from pairtile.method import value_columns
 from pairtile.runtime.files import read_json
 from pairtile.statistics.comparison import Comparison, compare_networks
 
@@ -159,14 +159,16 @@ def read_network(path: Path) -> pd.DataFrame:
             "a network.parquet or network.tsv",
         ) from error
     missing = [name for name in ("source", "target") if name not in table]
-    recorded = (_summary(path).get("ranked_by") or {}).get("score")
-    score = next((name for name in (recorded, *VALUE_COLUMNS) if name in table), None)
+    summary = _summary(path)
+    recorded = (summary.get("ranked_by") or {}).get("score")
+    known = (recorded, *value_columns(table, summary.get("method", "")))
+    score = next((name for name in known if name in table), None)
     if missing or score is None:
         raise InputError.at(
             file,
             "header",
             f"columns {', '.join(table.columns)}",
-            f"source, target and one of {', '.join(VALUE_COLUMNS)}",
+            "source, target and the score of a method",
         )
     symbols = [name for name in ("source_symbol", "target_symbol") if name in table]
     return table[["source", "target", *symbols]].assign(score=table[score].astype(float))
