@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from pairtile.config.models import UsedBy, marked
+from pairtile.config.models import UsedBy, in_sections, marked
 from pairtile.config.root import models
 from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
@@ -112,13 +112,7 @@ def differences(
 
 
 def _on_settings(differ: Mapping[str, Sequence[object]], first: str) -> Message:
-    written: dict[str, Any] = {}
-    for key, (value, _) in differ.items():
-        *sections, name = key.split(".")
-        place = written
-        for section in sections:
-            place = place.setdefault(section, {})
-        place[name] = value
+    written = in_sections({key: value for key, (value, _) in differ.items()})
     text = yaml.safe_dump(written, default_flow_style=True, sort_keys=False, width=10**6)
     return message(
         "compared_settings_differ",

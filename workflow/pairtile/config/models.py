@@ -237,6 +237,19 @@ class Analysis(ConfigModel):
         return self.model_dump(mode="json")
 
 
+def in_sections(values: Mapping[str, object]) -> dict[str, Any]:
+    """Keys such as ``estimator.bins`` in the sections that they are of, as a configuration has
+    them."""
+    written: dict[str, Any] = {}
+    for path, value in values.items():
+        *sections, key = path.split(".")
+        place = written
+        for section in sections:
+            place = place.setdefault(section, {})
+        place[key] = value
+    return written
+
+
 def _with_value(inner: Any, place: Sequence[str], value: object) -> Any:
     """A copy of nested models and lists with another value at a place."""
     if not place:
