@@ -42,7 +42,6 @@ Normalization = Literal[
     "nb_residuals",
     "zscore",
 ]
-MAX_FACTORS = 50
 
 # Keys of ``preprocess`` that also clean the other table where nothing is said of it.
 OF_BOTH_TABLES = ("min_samples", "drop_constant", "sample_scale", "regress_out", "hidden_factors")
@@ -158,7 +157,7 @@ class Preprocess(ConfigModel):
             "Each gene keeps its mean."
         ),
     )
-    hidden_factors: Literal["none", "auto"] | Annotated[int, Field(ge=1, le=MAX_FACTORS)] = Field(
+    hidden_factors: Literal["none", "auto"] | Annotated[int, Field(ge=1, le=50)] = Field(
         default="none",
         description=(
             "Remove what most genes share and nothing states: quality, mixtures of cell types, "
