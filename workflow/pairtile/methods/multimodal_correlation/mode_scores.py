@@ -54,9 +54,11 @@ class ScoredModes:
         _, first, at, of_pair = np.unique(
             pair, return_index=True, return_inverse=True, return_counts=True
         )
-        arrays["correlation"] = r[kept].astype(np.float32)
-        arrays["cluster"] = (np.arange(1, pair.size + 1) - first[at]).astype(np.int32)
-        arrays["n_clusters"] = of_pair[at].astype(np.int32)
+        arrays |= {
+            "correlation": r[kept].astype(np.float32),
+            "cluster": (np.arange(1, pair.size + 1) - first[at]).astype(np.int32),
+            "n_clusters": of_pair[at].astype(np.int32),
+        }
         bins = np.minimum(np.floor((r + 1.0) * 100.0), HISTOGRAM_BINS - 1).astype(np.int64)
         counts = {"modes_kept": pair.size, "modes_below": r.size - pair.size}
         return replace(

@@ -118,9 +118,11 @@ def multimodal_network(
     edges = pd.concat(
         [modes[first], pd.DataFrame(columns, index=modes.index), modes[list(_ALSO)]], axis=1
     ).rename(columns={"i": "source", "j": "target"})
-    counts["edges"] = len(edges)
-    counts["pairs_in_network"] = len(edges[["source", "target"]].drop_duplicates())
-    counts["genes_in_network"] = len(np.union1d(edges["source"], edges["target"]))
+    counts |= {
+        "edges": len(edges),
+        "pairs_in_network": len(edges[["source", "target"]].drop_duplicates()),
+        "genes_in_network": len(np.union1d(edges["source"], edges["target"])),
+    }
     return Network(
         edges,
         directed=config.lag > 0,
@@ -456,13 +458,15 @@ def messages_on_tests(
         # The mark of an edge is the same in all tests of a condition.
         own = [test.results for test in tests.tests if test.condition == condition.name]
         marks = own[0]["counting_noise"] if own else pd.Series(dtype=object)
-        for mark, code in (
-            ("thinned", "counting_noise_thinned"),
-            ("unequal", "counting_noise_unequal"),
-            ("unknown", "counting_noise_unknown"),
-        ):
-            if n := int((marks == mark).sum()):
-                found.append(message(code, **numbers, n=n))
+        found += [
+            message(code, **numbers, n=int((marks == mark).sum()))
+            for mark, code in (
+                ("thinned", "counting_noise_thinned"),
+                ("unequal", "counting_noise_unequal"),
+                ("unknown", "counting_noise_unknown"),
+            )
+            if (marks == mark).any()
+        ]
         if condition.kind == "categorical":  # of ordered conditions nothing is said
             # What most genes share under a label only.
             genes = evenly_spaced(len(state["values"]), MAX_GENES)

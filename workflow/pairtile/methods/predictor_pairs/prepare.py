@@ -254,9 +254,13 @@ def _describe_levels(
         items[f"n_level_{level}"] = counts
         used += counts[: len(levels)] > 0
     single = np.flatnonzero(used <= 1)
-    table.counts["levels"] = n_levels
-    table.counts["levels_missing"] = int((levels == MISSING_LEVEL).sum())
-    table.counts["genes_at_one_level"] = int(single.size)
+    table.counts.update(
+        {
+            "levels": n_levels,
+            "levels_missing": int((levels == MISSING_LEVEL).sum()),
+            "genes_at_one_level": int(single.size),
+        }
+    )
     most = int(used.max(initial=0))
     if 1 < most < n_levels:
         table.messages.append(message("levels_never_reached", levels=n_levels, most=most))

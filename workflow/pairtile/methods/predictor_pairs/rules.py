@@ -389,8 +389,12 @@ def write_rules(
     if of_searched is not None:
         found = of_searched if core is None else core.with_all_genes(of_searched, single)
         found = found[[*ATTRACTOR_COLUMNS, *network.names]]
-        written.counts["attractors"] = int(found["attractor"].max()) if len(found) else 0
-        written.counts["attractor_states"] = network.n_levels ** len(searched.names)
+        written.counts.update(
+            {
+                "attractors": int(found["attractor"].max()) if len(found) else 0,
+                "attractor_states": network.n_levels ** len(searched.names),
+            }
+        )
     agreement = _agreement(network, levels, source, target)
     texts = {
         "attractors.tsv": found.to_csv(sep="\t", index=False, lineterminator="\n"),

@@ -136,8 +136,9 @@ def difference(
     carried = [*values, *their_own]
     theirs[[f"{value}_other" for value in carried]] = other[carried].to_numpy()
     joined = pairs[["i", "j", *values, *own]].merge(theirs[known], on=["i", "j"], how="inner")
-    for value in values:
-        joined[f"{value}_difference"] = joined[value] - joined[f"{value}_other"]
+    joined = joined.assign(
+        **{f"{value}_difference": joined[value] - joined[f"{value}_other"] for value in values}
+    )
     ordered = ["i", "j", *(v + end for v in values for end in ("", "_other", "_difference"))]
     replicas: list[str] = []
     for value in ("mi", "dcc"):
@@ -221,8 +222,7 @@ def write_difference(
     matched = matched_items(items, other_items, (folder.name, name))
     table = difference(mine, theirs, matched, len(other_items), opened.seed)
     del mine, theirs
-    written.counts["pairs_compared"] = len(table)
-    written.counts["variables_compared"] = len(matched)
+    written.counts.update({"pairs_compared": len(table), "variables_compared": len(matched)})
     kind = "dcc" if opened.config.estimator.kind == "dcc" else "mi"
     names = folder.name, name
     written.messages.extend(comparison_warnings(table, items, other_items, matched, names, kind))

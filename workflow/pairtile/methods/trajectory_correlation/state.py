@@ -104,11 +104,15 @@ def trajectory_state(
             theiler[k] = _window(config.estimator, times, frames - lag, name)
         if not ensemble:
             _check_surrogates(config.estimator.surrogates, times, frames, name)
-    prepared.state["lag"] = np.array(lag)
-    prepared.state["correlation_time"] = tau
-    prepared.state["kind"] = np.array(config.estimator.kind)
-    prepared.state["theiler"] = theiler
-    prepared.state["ensemble"] = np.array(ensemble)
+    prepared.state.update(
+        {
+            "lag": np.array(lag),
+            "correlation_time": tau,
+            "kind": np.array(config.estimator.kind),
+            "theiler": theiler,
+            "ensemble": np.array(ensemble),
+        }
+    )
     _describe(prepared, config.estimator, tau, effective.sum(axis=0))
     _describe_weights(prepared, names, lengths)
     p = shift = np.full(tau.shape[1], np.nan)
@@ -288,8 +292,7 @@ def _without_repeated(
         )
     repeated, nearly = zip(*map(duplicate_frames, replicas_of(prepared.state)), strict=True)
     exact, near = (sum(map(len, part)) for part in (repeated, nearly))
-    prepared.counts["frames_repeated"] = exact
-    prepared.counts["frames_nearly_repeated"] = near
+    prepared.counts.update({"frames_repeated": exact, "frames_nearly_repeated": near})
     shown = ", ".join(map(_example, names, repeated))
     if near:
         prepared.messages.append(message("frames_nearly_repeated", n=near))

@@ -112,8 +112,12 @@ def write_trajectory_tables(
     communities: dict[str, Int32Array] = {
         method: network.communities(method, opened.seed) for method in config.communities
     }
-    for method, found in communities.items():
-        written.counts[f"communities_{method}"] = int(found.max(initial=0))
+    written.counts.update(
+        {
+            f"communities_{method}": int(found.max(initial=0))
+            for method, found in communities.items()
+        }
+    )
     means = mean_correlation(merged, network.n_nodes, config.score)
     centralities = {name: np.full(network.n_nodes, np.nan) for name in CENTRALITIES}
     cost = network.n_nodes * float(network.correlation.size)
@@ -154,9 +158,13 @@ def write_trajectory_tables(
         write_tsv(folder / "paths.tsv", path_table(items, network, ends, paths))
         written.counts["paths_found"] = sum(map(len, paths))
         first_paths = [found[0] for found in paths if found]
-        for (source, target), between in zip(config.paths, paths, strict=True):
-            if not between:
-                written.messages.append(message("no_path", source=source, target=target))
+        written.messages.extend(
+            [
+                message("no_path", source=source, target=target)
+                for (source, target), between in zip(config.paths, paths, strict=True)
+                if not between
+            ]
+        )
     if "structure" in opened.state:
         first = next(iter(communities.values()), np.zeros(network.n_nodes, dtype=np.int32))
         _write_structure(opened, edges, items, first, table, first_paths, folder)
@@ -298,20 +306,19 @@ def residue_table(
     NaN where they are too much to ask for.
     """
     kept = items[items["kept"]]
-    table = kept[[column for column in PLACE if column in kept]].copy()
-    table.insert(0, "item", kept.index.to_numpy(dtype=np.int32))
-    for method, found in communities.items():
-        table[f"community_{method}"] = np.asarray(found)
-    for name, values in centralities.items():
-        table[name] = values
-    table["degree"] = network.degree()
     weights = np.repeat(network.correlation, 2)
-    table["strength"] = np.bincount(network.ends.ravel(), weights, minlength=network.n_nodes)
-    table["mean_correlation"] = mean_correlation
-    for column in MOTION:
-        if column in kept:
-            table[column] = kept[column].to_numpy()
-    return table.reset_index(drop=True)
+    return pd.DataFrame(
+        {
+            "item": kept.index.to_numpy(dtype=np.int32),
+            **{column: kept[column].to_numpy() for column in PLACE if column in kept},
+            **{f"community_{method}": np.asarray(found) for method, found in communities.items()},
+            **centralities,
+            "degree": network.degree(),
+            "strength": np.bincount(network.ends.ravel(), weights, minlength=network.n_nodes),
+            "mean_correlation": mean_correlation,
+            **{column: kept[column].to_numpy() for column in MOTION if column in kept},
+        }
+    )
 
 
 def group_table(
@@ -465,14 +472,17 @@ def frames_table(state: MotionArrays) -> tuple[pd.DataFrame, Float64Array]:
     parts = []
     for replica, (begin, end) in enumerate(pairwise(offsets.tolist())):
         frame = np.arange(end - begin)
-        part = {
-            "replica": replica + 1,
-            "frame": frame,
-            "time_ps": frame * intervals[replica],
-            "rmsd": rmsd[begin:end],
-            **{f"pc{k + 1}": projected[begin:end, k] for k in range(COMPONENTS)},
-        }
-        parts.append(pd.DataFrame(part))
+        parts.append(
+            pd.DataFrame(
+                {
+                    "replica": replica + 1,
+                    "frame": frame,
+                    "time_ps": frame * intervals[replica],
+                    "rmsd": rmsd[begin:end],
+                    **{f"pc{k + 1}": projected[begin:end, k] for k in range(COMPONENTS)},
+                }
+            )
+        )
     return pd.concat(parts, ignore_index=True), shares
 
 
