@@ -13,15 +13,15 @@ PACKAGE = ROOT / "workflow/pairtile"
 
 # Statements of Python that the package, its core and each method may have: these numbers only ever
 # go down. Write the new one when there are fewer.
-MAX_PACKAGE = 44_892
+MAX_PACKAGE = 44_850
 CORE = ("engine", "declare", "config", "io", "preprocess", "report", "steps", "runtime", "api")
-MAX_CORE = 13_299
+MAX_CORE = 13_295
 MAX_OF_METHODS = {  # without their kernels
-    "mirna_targets": 4_778,
-    "multimodal_correlation": 3_861,
+    "mirna_targets": 4_767,
+    "multimodal_correlation": 3_826,
     "mutual_information": 2_777,
-    "predictor_pairs": 2_849,
-    "trajectory_correlation": 5_200,
+    "predictor_pairs": 2_844,
+    "trajectory_correlation": 5_146,
 }
 
 PAID = "take as many away in the same part as a change adds (CONTRIBUTING.md, The house)"
