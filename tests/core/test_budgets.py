@@ -13,9 +13,9 @@ PACKAGE = ROOT / "workflow/pairtile"
 
 # Statements of Python that the package, its core and each method may have: these numbers only ever
 # go down. Write the new one when there are fewer.
-MAX_PACKAGE = 44_850
+MAX_PACKAGE = 44_849
 CORE = ("engine", "declare", "config", "io", "preprocess", "report", "steps", "runtime", "api")
-MAX_CORE = 13_295
+MAX_CORE = 13_294
 MAX_OF_METHODS = {  # without their kernels
     "mirna_targets": 4_767,
     "multimodal_correlation": 3_826,

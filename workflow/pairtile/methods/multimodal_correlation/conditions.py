@@ -135,7 +135,7 @@ def condition_tests(
             raise ValueError(f"{found}; expected {modes.n_samples}")
         differs = differential_coexpression(modes, condition, exchangeable, spearman, counts=counts)
         mark = "unequal" if counts is not None and counts.effects_removed else "thinned"
-        results: dict[str, NDArray[Any]] = {
+        results: dict[str, NDArray[np.generic]] = {
             "r_label": differs.r_label,
             "r_others": differs.r_others,
             "coexpression_p_value": differs.p_value,

@@ -148,7 +148,7 @@ class Modes:
         return cls(**parts[0], counts=counts, histogram_k=histogram_k, histogram_r=histogram_r)
 
 
-def mode_arrays(entries: int, n_samples: int) -> dict[str, NDArray[Any]]:
+def mode_arrays(entries: int, n_samples: int) -> dict[str, NDArray[np.generic]]:
     """Room for so many modes: the arrays of ``Modes``, not filled."""
     whole = ("row", "column", "cluster", "n_clusters", "n_samples", "n_modes", "n_usable")
     mask = (entries, -(-n_samples // 8))
