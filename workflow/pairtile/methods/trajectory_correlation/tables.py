@@ -317,8 +317,9 @@ def residue_table(
             "strength": np.bincount(network.ends.ravel(), weights, minlength=network.n_nodes),
             "mean_correlation": mean_correlation,
             **{column: kept[column].to_numpy() for column in MOTION if column in kept},
-        }
-    )
+        },
+        index=kept.index,
+    ).reset_index(drop=True)
 
 
 def group_table(
