@@ -13,22 +13,22 @@ PACKAGE = ROOT / "workflow/pairtile"
 
 # Statements of Python that the package, its core and each method may have: these numbers only ever
 # go down. Write the new one when there are fewer.
-MAX_PACKAGE = 44_978
+MAX_PACKAGE = 44_866
 CORE = ("engine", "declare", "config", "io", "preprocess", "report", "steps", "runtime", "api")
-MAX_CORE = 13_319
+MAX_CORE = 13_289
 MAX_OF_METHODS = {  # without their kernels
-    "mirna_targets": 4_765,
-    "multimodal_correlation": 3_861,
+    "mirna_targets": 4_760,
+    "multimodal_correlation": 3_830,
     "mutual_information": 2_772,
-    "predictor_pairs": 2_849,
-    "trajectory_correlation": 5_200,
+    "predictor_pairs": 2_847,
+    "trajectory_correlation": 5_155,
 }
 
 PAID = "take as many away in the same part as a change adds (CONTRIBUTING.md, The house)"
 
 # These, too, only ever go down.
 MAX_ANY = 120
-HOOKS = {"Estimator": 14, "Analysis": 16, "MethodText": 18, "MethodReport": 5}
+HOOKS = {"Estimator": 14, "Analysis": 16, "MethodText": 17, "MethodReport": 5}
 # A stage that a method may add, by its own count.
 HOOKS |= {"NullStage": 3, "FirstPass": 2, "CandidateMerge": 1, "Bootstraps": 2, "NetworkData": 1}
 HOOKS |= {"ReusableTiles": 1}

@@ -138,7 +138,7 @@ def test_one_wrong_value_in_a_good_configuration_loads_or_is_refused(
 @given(GOOD)
 def test_good_configurations_load_and_resolve_to_themselves(source: dict[str, Any]) -> None:
     config = load_config(source)
-    again = {name: config.resolved(name) for name in config.analyses}
+    again = {name: config.analyses[name].resolved() for name in config.analyses}
     top = {"results": config.results, "backend": config.backend, "seed": config.seed}
     assert load_config({**top, "analyses": again}) == config
     text = json.dumps({**top, "analyses": again}, allow_nan=False)

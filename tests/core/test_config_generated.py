@@ -74,7 +74,7 @@ def test_defaults_in_the_schema_are_those_that_load() -> None:
     defaults = {k: s["default"] for k, s in section["properties"].items() if "default" in s}
     least = {"method": "mutual_information", "expression": "e.tsv"}
     config = load_config({"analyses": {"least": least, "all": defaults | least}})
-    assert config.resolved("least") == config.resolved("all")
+    assert config.analyses["least"].resolved() == config.analyses["all"].resolved()
 
 
 def test_readme_has_a_row_for_every_key() -> None:
@@ -102,7 +102,7 @@ def example_files() -> list[Path]:
 @pytest.mark.parametrize("path", example_files(), ids=lambda path: path.name)
 def test_example_loads_and_fits_the_schema(path: Path) -> None:
     config = load_config(path)
-    again = {"analyses": {name: config.resolved(name) for name in config.analyses}}
+    again = {"analyses": {name: config.analyses[name].resolved() for name in config.analyses}}
     assert not list(jsonschema.Draft202012Validator(json_schema()).iter_errors(again))
     # Editors find the schema by the path in the first line.
     head = path.read_text().splitlines()[0]

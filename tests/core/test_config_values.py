@@ -80,12 +80,14 @@ def one(**keys: Any) -> Any:
 def from_yaml(line: str) -> dict[str, Any]:
     """The resolved section with one more line, read as PyYAML (and so Snakemake) reads it."""
     text = f"analyses:\n  net:\n    method: mutual_information\n    expression: e.tsv\n    {line}\n"
-    return load_config(yaml.safe_load(text)).resolved("net")
+    return load_config(yaml.safe_load(text)).analyses["net"].resolved()
 
 
 def test_every_default_is_that_of_the_contract() -> None:
     config = load_config({"analyses": {"net": {k: DEFAULTS[k] for k in ("method", "expression")}}})
-    assert config.resolved("net") == DEFAULTS, "a new default: tests/support/expression_defaults.py"
+    assert config.analyses["net"].resolved() == DEFAULTS, (
+        "a new default: tests/support/expression_defaults.py"
+    )
     assert (config.results, config.backend, config.seed) == ("results", "auto", 1)
     assert isinstance(config.analyses["net"], MutualInformationConfig)
 
@@ -93,7 +95,7 @@ def test_every_default_is_that_of_the_contract() -> None:
 def test_contract_written_out_resolves_to_the_defaults() -> None:
     files = {"expression": "expr.tsv.gz", "regulators": "tfs.txt", "gold_standard": "gold.tsv"}
     config = load_config(yaml.safe_load(CONTRACT))
-    assert config.resolved("NAME") == DEFAULTS | files
+    assert config.analyses["NAME"].resolved() == DEFAULTS | files
     assert config.analyses["NAME"].input_files() == files
 
 
@@ -186,7 +188,7 @@ def test_results_folder_is_written_in_one_way(given: str) -> None:
 def test_any_mapping_is_taken_and_left_unchanged() -> None:
     section = OrderedDict(method="mutual_information", expression="e.tsv", export=("tsv",))
     given = MappingProxyType({"analyses": OrderedDict(net=MappingProxyType(section))})
-    assert load_config(given).resolved("net") == DEFAULTS | {"export": ["tsv"]}
+    assert load_config(given).analyses["net"].resolved() == DEFAULTS | {"export": ["tsv"]}
     assert section == {"method": "mutual_information", "expression": "e.tsv", "export": ("tsv",)}
 
 
@@ -203,7 +205,7 @@ def test_merge_keys_of_yaml_work(tmp_path: Path) -> None:
     head = "analyses:\n  a: &a {method: mutual_information, expression: e.tsv, score: clr}\n"
     (tmp_path / "c.yaml").write_text(head + "  b:\n    <<: *a\n    score: target_z\n")
     config = load_config(tmp_path / "c.yaml")
-    assert [config.resolved(name)["score"] for name in "ab"] == ["clr", "target_z"]
+    assert [config.analyses[name].resolved()["score"] for name in "ab"] == ["clr", "target_z"]
 
 
 def test_configuration_cannot_be_changed() -> None:

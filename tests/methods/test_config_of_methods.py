@@ -38,7 +38,7 @@ FORMS: list[dict[str, Any]] = yaml.safe_load("""
 
 def resolved(method: str, **keys: Any) -> dict[str, Any]:
     section = {"method": method, **required_keys(method), **keys}
-    found: dict[str, Any] = load_config({"analyses": {"a": section}}).resolved("a")
+    found: dict[str, Any] = load_config({"analyses": {"a": section}}).analyses["a"].resolved()
     return found
 
 

@@ -83,7 +83,7 @@ def write_mirna_results(
         "method": "mirna_targets",
         "pairtile_version": "0.1.0",
         "inputs": {"mirnas": {"path": "mirnas.fa", "sha256": "5f" * 32, "bytes": 1000}},
-        "parameters": load_config({"analyses": {"a": section}}).resolved("a"),
+        "parameters": load_config({"analyses": {"a": section}}).analyses["a"].resolved(),
         "backend": {"name": "cpu", "device": "2 cores of a test machine", "reason": "asked for"},
         "counts": {
             "mirnas_read": n_mirnas,

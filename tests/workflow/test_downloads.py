@@ -244,7 +244,7 @@ def test_a_checksum_may_stand_for_any_input_of_a_list() -> None:
     local = config.analyses["m"].input_files() | {"trajectories.1.0": "/kept/run2.dcd"}
     found, _ = local_inputs(config.analyses["m"], local)
     assert found.resolved()["trajectories"] == ["run1.dcd", ["/kept/run2.dcd", "part2.dcd"]]
-    assert config.resolved("m")["trajectories"] == ["run1.dcd", [address, "part2.dcd"]]
+    assert config.analyses["m"].resolved()["trajectories"] == ["run1.dcd", [address, "part2.dcd"]]
 
 
 # --- in a run -----------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from pairtile.downstream.members import members_section
 from pairtile.io.networks import export_network
 from pairtile.io.networks.edge_lists import regulon_table
 from pairtile.io.networks.table import NetworkTable
-from pairtile.method import Method, methods, sign_column
+from pairtile.method import Method, methods, sign_column, value_columns
 from pairtile.report.formats import join_list
 from pairtile.report.method_report import best_edges
 from pairtile.report.results import read_results
@@ -188,6 +188,54 @@ def test_it_runs_in_chunks_is_killed_goes_on_and_is_reported(
     assert run(tmp_path).done_before
 
 
+VIEWED = """
+import json
+from pathlib import Path
+import pairtile
+from pairtile.command.compare import read_network
+from pairtile.downstream.activity import weighted_edges
+from pairtile.view.pair_store import open_store
+
+made = pairtile.analyse("kendall", expression="expression.tsv", folder="net")
+made.network.to_csv("alone.tsv", sep="\\t", index=False)
+store = open_store(Path("net"))
+found = {
+    "best": list(store.named(store.best())),
+    "partners": list(store.named(store.partners(store.number("g1")))),
+    "alone": read_network(Path("alone.tsv")).to_numpy().tolist(),
+    "likelihood": weighted_edges(made.network)["likelihood"].tolist(),
+}
+print(json.dumps(found))
+"""
+
+
+def test_its_pairs_are_viewed_and_its_network_is_known_by_its_columns(
+    with_kendall: dict[str, str], data: pd.DataFrame, tmp_path: Path
+) -> None:
+    data.iloc[1::2] *= -1.0
+    data.to_csv(tmp_path / "expression.tsv", sep="\t", index_label="gene")
+    user = with_kendall | {"XDG_CACHE_HOME": str(tmp_path)}
+    asked = [sys.executable, "-c", VIEWED]
+    found = json.loads(subprocess.check_output(asked, env=user, cwd=tmp_path, text=True))
+    tau = {
+        (a, b): kendalltau(data.loc[a], data.loc[b]).statistic
+        for n, a in enumerate(data.index)
+        for b in data.index[n + 1 :]
+    }
+    tau = {pair: value for pair, value in tau.items() if abs(value) >= 0.5}
+    size = [abs(score) for _, score in found["best"]]
+    assert size == sorted(size, reverse=True)
+    assert {tuple(pair): score for pair, score in found["best"]} == pytest.approx(tau)
+    partners = {frozenset(pair): score for pair, score in found["partners"]}
+    known = {frozenset(pair): value for pair, value in tau.items() if "g1" in pair}
+    assert partners == pytest.approx(known)
+    assert min(known.values()) < 0 < max(known.values())
+    assert {(a, b): score for a, b, score in found["alone"]} == pytest.approx(tau)
+    strongest = max(map(abs, tau.values()))
+    expected = [abs(score) / strongest for _, _, score in found["alone"]]
+    assert found["likelihood"] == pytest.approx(expected)
+
+
 def test_a_method_that_cannot_be_loaded_is_named(installed: Path, tmp_path: Path) -> None:
     info = tmp_path / "broken-1.0.dist-info"
     info.mkdir()
@@ -253,24 +301,25 @@ def test_mistakes_of_pairtile_stay_pairtile_s(
 SIGNED = """
 ["network.parquet"]
 "source, target" = {type = "string", meaning = "names"}
-strength = {type = "double", meaning = "score"}
+strength = {type = "double", value = true, meaning = "score"}
 slope = {type = "double", sign = true, meaning = "of a line"}
 effect = {type = "string", sign = true, meaning = "in a word"}
 """
 
 
-def test_the_sign_of_an_edge_is_the_column_that_its_method_declares(
+def test_sign_and_value_of_an_edge_are_the_columns_that_its_method_declares(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     method = made_package(tmp_path, monkeypatch, "of_others_signed", {"columns.toml": SIGNED})
     edges = pd.DataFrame({"source": ["a", "a", "b"], "target": ["b", "c", "c"]})
     edges = edges.assign(strength=[0.3, 0.2, 0.1], slope=[0.5, -0.9, 0.1], spearman=-1.0)
+    edges.insert(2, "mi_bits", 1.0)
     items, about = pd.DataFrame({"name": [*"abc"]}), {"method": method}
 
     def table(**more: object) -> NetworkTable:
         return NetworkTable.build(edges, items, directed=True, metadata=about, **more)
 
-    assert table().sign_column == "slope"
+    assert (table().value_column, table().sign_column) == ("strength", "slope")
     assert regulon_table(table(score="strength"))["weight"].tolist() == [0.5, -0.9, 0.1]
     assert table(score="slope").strongest().tolist() == [1, 0, 2]
     for format in ("cx2", "html"):
@@ -294,6 +343,8 @@ def test_the_sign_of_an_edge_is_the_column_that_its_method_declares(
     # Another method says nothing of these columns; of an unknown one they are what any says.
     assert sign_column(edges, "mirna_targets") is None
     assert sign_column(edges[["slope"]]) == "slope"
+    assert value_columns(edges, "mirna_targets") == []
+    assert value_columns(edges) == ["mi_bits", "strength"]
 
 
 def made_package(

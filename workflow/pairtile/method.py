@@ -11,7 +11,7 @@ the configuration at every start and must wait for pydantic alone.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -20,7 +20,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
-from pairtile.declare.columns import declared_columns
+from pairtile.declare.columns import Columns, declared_columns
 from pairtile.errors import ConfigError
 
 GROUP = "pairtile.methods"
@@ -106,14 +106,29 @@ def sign_column(columns: Container[str], method: str = "", text: bool = False) -
     ``columns.toml`` of the method declares it; of a network of no known method, as any does. None
     where no column says it. ``text``: the one that says it in a word.
     """
-    known = methods()
     declared = (
-        column
-        for one in ([known[method]] if method in known else known.values())
-        for column in declared_columns(one.package, "network.parquet")
+        name
+        for column in _edge_columns(method)
         if column.sign and (column.type == "string") == text
+        for name in column.names
     )
-    return next((name for column in declared for name in column.names if name in columns), None)
+    return next((name for name in declared if name in columns), None)
+
+
+def value_columns(columns: Iterable[Hashable], method: str = "") -> list[str]:
+    """Those of a table's columns that say what a pair is worth in its own unit, as ``columns.toml``
+    of the method declares it of an edge; in a table of no known method, as any does. The first is
+    the pair's value.
+    """
+    declared = {name for column in _edge_columns(method) if column.value for name in column.names}
+    return [str(name) for name in columns if name in declared]
+
+
+def _edge_columns(method: str) -> Iterator[Columns]:
+    """What the method declares of edges; without a known method, what each does."""
+    known = methods()
+    for one in [known[method]] if method in known else known.values():
+        yield from declared_columns(one.package, "network.parquet")
 
 
 def get_method(name: str) -> Method:

@@ -75,7 +75,8 @@ def results(
 
 def test_masks_part_the_samples_of_a_pair() -> None:
     modes = pair()
-    parts = [*modes.members, modes.outliers, modes.others]
+    others = modes.observed & ~modes.members.any(axis=0) & ~modes.outliers
+    parts = [*modes.members, modes.outliers, others]
     assert [int(part.sum()) for part in parts] == [30, 20, 2, 7]
     # The last sample is not observed in both genes, and in no part.
     assert np.sum(parts, axis=0).tolist() == [1] * 59 + [0]

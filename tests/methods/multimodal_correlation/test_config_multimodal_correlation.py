@@ -59,7 +59,7 @@ def config(**keys: Any) -> Any:
 
 
 def resolved(**keys: Any) -> dict[str, Any]:
-    section: dict[str, Any] = config(**keys).resolved("net")
+    section: dict[str, Any] = config(**keys).analyses["net"].resolved()
     return section
 
 

@@ -51,12 +51,13 @@ def read_as_correlationplus(path: Path) -> np.ndarray:
 
 @pytest.mark.parametrize("streamed", [False, True])
 def test_matrices_hold_every_pair_twice_and_nan_on_the_diagonal(tmp_path, streamed):
-    given = pairs(list(range(6)), *MATRICES, "mi_sd").sample(frac=1, random_state=1)
+    of_replicas = ("mi_sd", "correlation_se")
+    given = pairs(list(range(6)), *MATRICES, *of_replicas).sample(frac=1, random_state=1)
     table = StreamedPairs(list(given), lambda names: iter([pa.table(given)])) if streamed else given
     write_matrices(tmp_path / "matrices.npz", table, items(6))
     with np.load(tmp_path / "matrices.npz") as read:
-        assert {*MATRICES, "mi_sd", "labels", "chain", "resid", "resname"} == set(read.files)
-        for column in (*MATRICES, "mi_sd"):
+        assert {*MATRICES, *of_replicas, "labels", "chain", "resid", "resname"} == set(read.files)
+        for column in (*MATRICES, *of_replicas):
             expected = np.full((6, 6), np.nan)
             for row in given.itertuples():
                 expected[row.i, row.j] = expected[row.j, row.i] = getattr(row, column)

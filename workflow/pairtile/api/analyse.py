@@ -6,7 +6,6 @@ import logging
 import os
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -160,7 +159,7 @@ def typed(table: pd.DataFrame, name: str, package: str) -> pd.DataFrame:
     return table.astype({key: kind for key, kind in found.items() if kind and key in whole})
 
 
-def attributes(found: Results, said: list[Message]) -> dict[str, Any]:
+def attributes(found: Results, said: list[Message]) -> dict[str, object]:
     """``counts``, ``device``, ``notes`` and ``warnings`` of a table that is returned."""
     return {
         "counts": found.counts,

@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 from pydantic.fields import FieldInfo
 
 from pairtile.api.settings import analysis_config
-from pairtile.config.models import Analysis, models_in
+from pairtile.config.models import Analysis, in_sections, models_in
 
 M = TypeVar("M", bound=Analysis)
 
@@ -52,21 +52,17 @@ class Keywords(Generic[M]):
         None is the default of a key that has another, and True a section with its defaults;
         ``more``: other keys. Raises ValueError, one line for each fault, in words of the keywords.
         """
-        nested: dict[str, Any] = {}
+        given: dict[str, object] = {}
         for name, path in self.places.items():
             value, field = arguments[name], self.field(path)
             if value is None and field.default is not None:
                 continue
             if value is True and any(part.model_fields for part in models_in(field.annotation)):
                 value = {}
-            *sections, key = path.split(".")
-            at = nested
-            for section in sections:
-                at = at.setdefault(section, {})
-            at[key] = value
+            given[path] = value
         asked = {key: arguments[key] for key in ("seed", "backend") if key in arguments}
         words = {path: name for name, path in self.places.items()}
-        return analysis_config(self.model, arguments=words, **asked, **(nested | more))
+        return analysis_config(self.model, arguments=words, **asked, **(in_sections(given) | more))
 
     def field(self, path: str) -> FieldInfo:
         """What the model says of a key."""

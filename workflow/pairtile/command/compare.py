@@ -10,13 +10,13 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from pairtile.config.models import UsedBy, marked
+from pairtile.config.models import UsedBy, in_sections, marked
 from pairtile.config.root import models
 from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
 from pairtile.io.adj import is_adj, read_adj
 from pairtile.io.names import GeneNames, kind_of_names
-from pairtile.io.networks.table import VALUE_COLUMNS
+from pairtile.method import value_columns
 from pairtile.runtime.files import read_json
 from pairtile.statistics.comparison import Comparison, compare_networks
 
@@ -112,13 +112,7 @@ def differences(
 
 
 def _on_settings(differ: Mapping[str, Sequence[object]], first: str) -> Message:
-    written: dict[str, Any] = {}
-    for key, (value, _) in differ.items():
-        *sections, name = key.split(".")
-        place = written
-        for section in sections:
-            place = place.setdefault(section, {})
-        place[name] = value
+    written = in_sections({key: value for key, (value, _) in differ.items()})
     text = yaml.safe_dump(written, default_flow_style=True, sort_keys=False, width=10**6)
     return message(
         "compared_settings_differ",
@@ -159,14 +153,16 @@ def read_network(path: Path) -> pd.DataFrame:
             "a network.parquet or network.tsv",
         ) from error
     missing = [name for name in ("source", "target") if name not in table]
-    recorded = (_summary(path).get("ranked_by") or {}).get("score")
-    score = next((name for name in (recorded, *VALUE_COLUMNS) if name in table), None)
+    summary = _summary(path)
+    recorded = (summary.get("ranked_by") or {}).get("score")
+    known = (recorded, *value_columns(table, summary.get("method", "")))
+    score = next((name for name in known if name in table), None)
     if missing or score is None:
         raise InputError.at(
             file,
             "header",
             f"columns {', '.join(table.columns)}",
-            f"source, target and one of {', '.join(VALUE_COLUMNS)}",
+            "source, target and the score of a method",
         )
     symbols = [name for name in ("source_symbol", "target_symbol") if name in table]
     return table[["source", "target", *symbols]].assign(score=table[score].astype(float))

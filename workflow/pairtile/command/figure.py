@@ -61,8 +61,9 @@ def numbers_of(drawn: Figure) -> pd.DataFrame:
         for mark in (*ax.lines, *ax.collections):
             if isinstance(mark, Line2D | PathCollection):
                 places = mark.get_xydata() if isinstance(mark, Line2D) else mark.get_offsets()
-                for x, y in np.asarray(places).tolist():
-                    rows.append((panel, mark.get_label(), x, y, None))
+                rows += [
+                    (panel, mark.get_label(), x, y, None) for x, y in np.asarray(places).tolist()
+                ]
         for patch in ax.patches:
             if isinstance(patch, StepPatch):
                 values, edges, _ = patch.get_data()

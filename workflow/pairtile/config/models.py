@@ -60,6 +60,15 @@ class ConfigModel(BaseModel):
         reported."""
         yield from ()
 
+    def input_files(self) -> dict[str, str]:
+        """The files (or folders) that are named here: key -> path, keys without one left out. Those
+        of a section: ``SECTION.KEY``."""
+        found = {key: getattr(self, key) for key in marked(type(self), InputFile)}
+        for section, part in self.__dict__.items():
+            inner = part.input_files() if isinstance(part, ConfigModel) else {}
+            found |= {f"{section}.{key}": path for key, path in inner.items()}
+        return {key: path for key, path in found.items() if path is not None}
+
     @model_validator(mode="after")
     def _keys_fit_each_other(self) -> Self:
         self.__dict__.update(self.resolve_auto())  # the model is frozen for everyone else
@@ -190,11 +199,6 @@ class Analysis(ConfigModel):
         files = marked(cls, InputFile)
         return tuple(key for key, file in files.items() if step in file.read_by)
 
-    def input_files(self) -> dict[str, str]:
-        """The files (or folders) this analysis reads: key -> path, keys without one left out."""
-        paths = {key: getattr(self, key) for key in marked(type(self), InputFile)}
-        return {key: path for key, path in paths.items() if path is not None}
-
     def downstream_inputs(self) -> dict[str, str]:
         """Those of ``input_files`` that only a later step reads: another gold standard must not
         score again."""
@@ -231,6 +235,19 @@ class Analysis(ConfigModel):
     def resolved(self) -> dict[str, object]:
         """All keys, every default filled in, as JSON can hold it."""
         return self.model_dump(mode="json")
+
+
+def in_sections(values: Mapping[str, object]) -> dict[str, Any]:
+    """Keys such as ``estimator.bins`` in the sections that they are of, as a configuration has
+    them."""
+    written: dict[str, Any] = {}
+    for path, value in values.items():
+        *sections, key = path.split(".")
+        place = written
+        for section in sections:
+            place = place.setdefault(section, {})
+        place[key] = value
+    return written
 
 
 def _with_value(inner: Any, place: Sequence[str], value: object) -> Any:

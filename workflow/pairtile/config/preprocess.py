@@ -42,7 +42,6 @@ Normalization = Literal[
     "nb_residuals",
     "zscore",
 ]
-MAX_FACTORS = 50
 
 # Keys of ``preprocess`` that also clean the other table where nothing is said of it.
 OF_BOTH_TABLES = ("min_samples", "drop_constant", "sample_scale", "regress_out", "hidden_factors")
@@ -158,7 +157,7 @@ class Preprocess(ConfigModel):
             "Each gene keeps its mean."
         ),
     )
-    hidden_factors: Literal["none", "auto"] | Annotated[int, Field(ge=1, le=MAX_FACTORS)] = Field(
+    hidden_factors: Literal["none", "auto"] | Annotated[int, Field(ge=1, le=50)] = Field(
         default="none",
         description=(
             "Remove what most genes share and nothing states: quality, mixtures of cell types, "
@@ -169,7 +168,7 @@ class Preprocess(ConfigModel):
             "taken for a factor."
         ),
     )
-    control_genes: Annotated[str | None, Text("a path", optional=True)] = Field(
+    control_genes: OptionalPath = Field(
         default=None,
         description=(
             "Genes, one a line, that have nothing in common but what samples share (spike-ins, "
@@ -347,14 +346,6 @@ class TableAnalysis(Analysis):
         """The table that ``orientation`` and ``layer`` speak of."""
         return self.expression
 
-    def input_files(self) -> dict[str, str]:
-        found = super().input_files()
-        if self.samples.annotations is not None:
-            found["samples.annotations"] = self.samples.annotations
-        if self.preprocess.control_genes is not None:
-            found["preprocess.control_genes"] = self.preprocess.control_genes
-        return found
-
     def requirements(self) -> Iterator[Rule]:
         path, annotated = self.table_path() or "", self.samples.annotations is not None
         has_obs = path.lower().endswith(".h5ad")
@@ -447,12 +438,6 @@ class TwoTableAnalysis(TableAnalysis):
         if self.other_preprocess is not None:
             return self.other_preprocess
         return Preprocess(**{key: getattr(self.preprocess, key) for key in OF_BOTH_TABLES})
-
-    def input_files(self) -> dict[str, str]:
-        found = super().input_files()
-        if self.other_preprocess is not None and self.other_preprocess.control_genes is not None:
-            found["other_preprocess.control_genes"] = self.other_preprocess.control_genes
-        return found
 
     def requirements_among(self, name: str, others: Mapping[str, Analysis]) -> Iterator[Rule]:
         """``mirna_targets`` names an analysis that predicts targets."""

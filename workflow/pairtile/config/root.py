@@ -182,7 +182,3 @@ class Config(ConfigModel):
         made = self.model_copy(update={"analyses": analyses})
         made._splits = dict(splits)
         return made
-
-    def resolved(self, name: str) -> dict[str, object]:
-        """The section of one analysis with every default filled in, as JSON can hold it."""
-        return self.analyses[name].resolved()

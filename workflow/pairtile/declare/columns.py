@@ -52,6 +52,8 @@ class Columns:
     sign
         Of a network: a number whose sign is that of the relation of an edge's ends, or a text
         (``activation``, ``repression``).
+    value
+        Of a network: what an edge is worth in its own unit.
     shared
         Declared by another room than the one that was asked for.
     """
@@ -63,6 +65,7 @@ class Columns:
     heading: str = ""
     when: str = ""
     sign: bool = False
+    value: bool = False
     shared: bool = False
 
     def name_of(self, column: str) -> str | None:
@@ -136,7 +139,7 @@ def _columns(package: str, file: str) -> Iterator[Columns]:
         if not (
             {"type", "meaning"}
             <= set(fields)
-            <= {"type", "unit", "meaning", "heading", "when", "sign"}
+            <= {"type", "unit", "meaning", "heading", "when", "sign", "value"}
         ):
             raise ValueError(f"{package}: {names} of {file} has the fields {sorted(fields)}")
         yield Columns(tuple(names.split(", ")), **fields)

@@ -24,8 +24,7 @@ from pairtile.errors import require_columns
 from pairtile.io.annotations import Condition
 from pairtile.io.names import GeneNames
 from pairtile.io.networks.edge_lists import regulon_table
-from pairtile.io.networks.table import VALUE_COLUMNS
-from pairtile.method import sign_column
+from pairtile.method import sign_column, value_columns
 from pairtile.runtime.files import atomic_path
 from pairtile.statistics.correction import known_q_values
 
@@ -89,7 +88,7 @@ def weighted_edges(network: pd.DataFrame) -> pd.DataFrame:
     sign = sign_column(network)
     signed = [name for name in ("weight", sign) if name in network and (network[name] < 0).any()]
     weight = next(iter(signed), "weight" if "weight" in network else sign)
-    score = next((name for name in VALUE_COLUMNS if name in network), None)
+    score = next(iter(value_columns(network)), None)
     edges["weight"] = 1.0 if weight is None else network[weight].fillna(0.0).astype(float)
     if "likelihood" in network:
         edges["likelihood"] = network["likelihood"].astype(float)

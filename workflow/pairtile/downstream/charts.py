@@ -11,6 +11,7 @@ import pandas as pd
 from pairtile.arrays import Int64Array
 from pairtile.downstream.eigengenes import standardise
 from pairtile.downstream.given import Q_VALUE
+from pairtile.downstream.group_comparison import CLASSES
 from pairtile.engine.state import open_state
 from pairtile.io.annotations import KIND_LIMIT
 from pairtile.report.charts import DIVERGING, Ticks, bars, heat_map, lines, scatter
@@ -25,7 +26,6 @@ SHOWN = 20
 BY_SAMPLE = {"module_genes", "activity"}
 """Figures whose samples stand in the order of an annotation."""
 
-PAIR_CLASSES = ("gained", "lost", "reversed", "stronger", "weaker")
 MAX_NAMED = 8
 
 MAX_MODULES = 40
@@ -69,7 +69,7 @@ def differential_figure(results: Results) -> Drawn:
         (f"{results.labels.get(one, one)}, {results.labels.get(other, other)}", x[row], y[row])
         for row, one, other in zip(best.index, best["source"], best["target"], strict=True)
     ]
-    groups = {kind: kinds == kind for kind in PAIR_CLASSES if (kinds == kind).any()}
+    groups = {kind: kinds == kind for kind in CLASSES[1:] if (kinds == kind).any()}
     drawn = scatter(
         x, y, groups, s=9.0, diagonal="no difference", named=named, n_named=MAX_NAMED,
         xlabel=f"score in {first}", ylabel=f"score in {second}",

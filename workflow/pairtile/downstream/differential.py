@@ -141,8 +141,10 @@ def compared_groups(
         log.info("%s against %s: %d pairs, %d draws", *names, tested.n_pairs, tested.draws)
         said += _messages(tested.test(chunks), between)
         permuted, _ = samples.exchangeable.permute(codes, draws=200)
-        for group, share, number in group_factors(np.array(values), codes, permuted):
-            said.append(message("factors_of_group", label=names[group], share=share, n=number))
+        said += [
+            message("factors_of_group", label=names[group], share=share, n=number)
+            for group, share, number in group_factors(np.array(values), codes, permuted)
+        ]
         rows = {limit: int(tested.observed[tested.p <= limit].sum()) for limit in LIMITS}
         limit = next((limit for limit, n in rows.items() if n <= MAX_ROWS), LIMITS[-1])
         if limit < 1.0:

@@ -112,10 +112,12 @@ def enrichment_table(
     }
     table = table.sort_values(["p_value", "number", "set"], ignore_index=True).head(MAX_ROWS)
     table = table.reindex(columns=["number", "set", *columns, "p_value", "q_value"])
-    table["kind"] = [tested[k][0] for k in table["number"]]
-    table["list"] = [tested[k][1] for k in table["number"]]
-    table["gene_set"] = [sets.names[k] for k in table["set"]]
-    table["overlap"] = table["overlap"].astype("Int64")
+    table = table.assign(
+        kind=[tested[k][0] for k in table["number"]],
+        list=[tested[k][1] for k in table["number"]],
+        gene_set=[sets.names[k] for k in table["set"]],
+        overlap=table["overlap"].astype("Int64"),
+    )
     named = []
     for number, k, effect in zip(table["number"], table["set"], table["effect"], strict=True):
         begin, end = sets.members.indptr[k : k + 2]
@@ -206,9 +208,11 @@ def run(given: Given) -> TableSummary:
     if given.directed or given.network_table.is_regulator.any():
         lists += regulon_lists(regulon_table(given.network_table), row)
     network = given.network
-    for column in network.columns:
-        if found := re.fullmatch("(.+)_coexpression_q_value", str(column)):
-            lists.append(edge_list(network[network[column] <= Q_VALUE], "condition", found[1], row))
+    lists += [
+        edge_list(network[network[column] <= Q_VALUE], "condition", found[1], row)
+        for column in network.columns
+        if (found := re.fullmatch("(.+)_coexpression_q_value", str(column)))
+    ]
     if getattr(given.config, "differential", None):
         edges = given.table("differential.tsv")
         edges = edges[edges["q_value"] <= Q_VALUE]

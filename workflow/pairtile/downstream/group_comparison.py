@@ -89,6 +89,7 @@ TILES = {"cpu": 256, "cuda": 8192}
 """Genes of either side of a tile; on the CPU so few that its arrays stay in the cache."""
 
 CLASSES = ("", "gained", "lost", "reversed", "stronger", "weaker")
+"""Of pairs whose correlation differs between groups; the first, of those of which it does not."""
 
 
 class PairBlock(NamedTuple):

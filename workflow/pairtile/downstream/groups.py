@@ -215,8 +215,10 @@ def _edge_table(
         "q_value": found.q_value,
     }
     for k, group in enumerate(groups):
-        table[f"in_{group.suffix}"] = within[:, k]
-        table[f"correlation_{group.suffix}"] = found.correlation[:, k]
+        table |= {
+            f"in_{group.suffix}": within[:, k],
+            f"correlation_{group.suffix}": found.correlation[:, k],
+        }
     order = ["n_groups", "p_value", "source", "target"]
     return pd.DataFrame(table).sort_values(
         order, ascending=[False, True, True, True], kind="stable", ignore_index=True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -49,12 +50,8 @@ class MergeRules:
 def _bands(files: Sequence[ChunkFile], band_of_tile: Sequence[int]) -> Iterator[pa.Table]:
     """The rows of one band of tiles after the other."""
     where = {number: file for file in files for number, _ in file.header.tiles}
-    parts: list[pa.Table] = []
-    for number, band in enumerate(band_of_tile):
-        parts.append(where[number].read_tile(number))
-        if number + 1 == len(band_of_tile) or band_of_tile[number + 1] != band:
-            yield pa.concat_tables(parts)
-            parts = []
+    for _, tiles in groupby(range(len(band_of_tile)), band_of_tile.__getitem__):
+        yield pa.concat_tables([where[number].read_tile(number) for number in tiles])
 
 
 def merge(

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain, repeat
 from typing import Literal, TypedDict, Unpack
 
 import numpy as np
@@ -56,7 +57,6 @@ FILLS = (SKY, PALE, ORANGE)
 COLOURS = (*GROUP_COLOURS, INK, GREY)
 """Colours of curves and groups of points, in their order; then they come again."""
 
-MARKERS = ("o", "s", "^", "D", "v", "P")
 SEQUENTIAL, DIVERGING = "cividis", "RdBu_r"
 """Colour maps that colour-blind readers can read; the second has white in its middle."""
 
@@ -183,8 +183,7 @@ def histogram(
         }
         shown = [bins[0], bins[-1], *(x for places in marks.values() for x in places)]
         margin = 0.04 * reach
-        options["xlim"] = (min(shown) - margin, max(shown) + margin)
-        options["vlines"] = marks
+        options |= {"xlim": (min(shown) - margin, max(shown) + margin), "vlines": marks}
     groups, chance = (
         {name: np.add.reduceat(values[:last], starts) for name, values in part.items()}
         for part in (groups, chance)
@@ -372,9 +371,10 @@ def scatter(
         shades = colormaps[SEQUENTIAL](Normalize(*(limits or (None, None)))(numbers))
     rest = ~np.any([*masks.values(), np.zeros(x.size, bool)], axis=0)
     parts = [("", rest, GREY, "o")] if rest.any() else []
-    for k, (name, mask) in enumerate(masks.items()):
-        few = k < len(GROUP_COLOURS)
-        parts.append((name, mask, GROUP_COLOURS[k] if few else GREY, MARKERS[k] if few else "o"))
+    styles = chain(zip(GROUP_COLOURS, "os^DvP", strict=True), repeat((GREY, "o")))
+    parts += [
+        (name, mask, *style) for (name, mask), style in zip(masks.items(), styles, strict=False)
+    ]
     with chart(**options) as ax:
         for name, mask, colour, marker in parts:
             for chosen, scale, alpha in ((mask & pale, 0.4, 0.4), (mask & ~pale, 1.0, 0.75)):

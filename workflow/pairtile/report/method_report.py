@@ -344,9 +344,8 @@ class Results:
         """Names and sentences of this analysis' method."""
         text = self.method_report.text
         text = text.adapted(self) if text.adapted else text
-        if self.parameters.get("other_expression"):
-            return replace(text, regulator="other-table row")
-        return text
+        two_tables = self.parameters.get("other_expression")
+        return replace(text, regulator="other-table row") if two_tables else text
 
     @cached_property
     def regulators(self) -> frozenset[str]:
@@ -412,12 +411,9 @@ class Results:
         if self.strength is None or self.network.empty:
             return self.network.head(limit)
         score = self.score
-        if len(score) > limit:
-            # Sort only what can be shown: the network may have millions of edges.
-            least = np.partition(score, len(score) - limit)[len(score) - limit]
-            candidates = np.flatnonzero(score >= least)
-        else:
-            candidates = np.arange(len(score))
+        # Sort only what can be shown: the network may have millions of edges.
+        least = np.partition(score, -limit)[-limit] if len(score) > limit else -np.inf
+        candidates = np.flatnonzero(score >= least)
         table = self.network.iloc[candidates].assign(_score=score[candidates])
         ties = [column for column in self.text.ties if column in table]
         by = ["_score", *ties, "source", "target"]

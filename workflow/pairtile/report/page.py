@@ -111,8 +111,10 @@ def _places(sections: list[PageSection]) -> dict[str, str]:
     what each is called."""
     found = {section.id: section.title for section in sections}
     for values in (section.values for section in sections):
-        found |= {f"figure-{some.name}": some.title for some in values.get("pictures", ())}
-        found |= {f"count-{key}": "Counts" for key, *_ in values.get("counts", ())}
+        found |= {
+            **{f"figure-{some.name}": some.title for some in values.get("pictures", ())},
+            **{f"count-{key}": "Counts" for key, *_ in values.get("counts", ())},
+        }
     return found
 
 

@@ -209,8 +209,7 @@ def read_references(package: str = _SHARED) -> SimpleNamespace:
     for place in dict.fromkeys([_SHARED, PACKAGE, package]):
         file = files(place) / "references.bib"
         text = file.read_text(encoding="utf-8") if file.is_file() else ""
-        for key, body in _ENTRY.findall(text):
-            found[key] = _reference(dict(_FIELD.findall(body)))
+        found |= {key: _reference(dict(_FIELD.findall(body))) for key, body in _ENTRY.findall(text)}
     return SimpleNamespace(**found)
 
 

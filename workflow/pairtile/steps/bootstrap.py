@@ -23,13 +23,16 @@ def bootstrap(run: AnalysisRun, first: int, last: int) -> None:
         parts = []
         for number in range(first, last + 1):
             for unrelated, (i, j) in enumerate(opened.bootstrap(plan.tiles, number)):
-                columns = {
-                    "bootstrap": np.full(i.size, number, dtype=np.int32),
-                    "unrelated": np.full(i.size, bool(unrelated)),
-                    "i": i,
-                    "j": j,
-                }
-                parts.append(pd.DataFrame(columns))
+                parts.append(
+                    pd.DataFrame(
+                        {
+                            "bootstrap": np.full(i.size, number, dtype=np.int32),
+                            "unrelated": np.full(i.size, bool(unrelated)),
+                            "i": i,
+                            "j": j,
+                        }
+                    )
+                )
             progress.advance(1)
         with atomic_path(run.folder / f"bootstraps/{first:05d}-{last:05d}.parquet") as temporary:
             pd.concat(parts, ignore_index=True).to_parquet(temporary, index=False)

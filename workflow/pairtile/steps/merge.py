@@ -39,7 +39,7 @@ def merge(run: AnalysisRun, stage: str) -> None:
         plan = read_plan(run.plan)
         chunks = [run.folder / stage / f"{chunk.name}.parquet" for chunk in plan.chunks]
         method = estimator_of(plan.method, run.config)
-        rules = MergeRules(plan.band_of_tile, method.sort_by)
+        rules = MergeRules([tile.row_begin for tile in plan.tiles], method.sort_by)
         if pairs is not None:
             # The rules only; nothing is computed, so any machine will do.
             config, state = run.config.for_step("score"), open_state(run.state)

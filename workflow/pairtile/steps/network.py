@@ -101,10 +101,8 @@ def write_network(result: Network, items: pd.DataFrame, out: Path, package: str)
 
 
 def _with_names(edges: pd.DataFrame, names: NDArray[np.generic], items: pd.DataFrame) -> pa.Table:
-    table = edges.copy()
-    for column in ("source", "target"):
-        table[column] = names[table[column].to_numpy()].astype(object)
-    table = add_symbols(table, items)
+    named = {end: names[edges[end].to_numpy()].astype(object) for end in ("source", "target")}
+    table = add_symbols(edges.assign(**named), items)
     kinds: dict[str, type] = dict.fromkeys(table.select_dtypes("float32").columns, np.float64)
     if "support" in table:
         kinds["support"] = np.int64

@@ -70,11 +70,6 @@ class Plan:
         """All tiles of the space."""
         return self.space.tiles(*self.tile_edges)
 
-    @property
-    def band_of_tile(self) -> list[int]:
-        """Row band of each tile."""
-        return [tile.row_begin for tile in self.tiles]
-
     def chunk(self, name: str) -> Chunk:
         """The chunk of a name, as in the file names."""
         for chunk in self.chunks:

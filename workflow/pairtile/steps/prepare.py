@@ -49,8 +49,7 @@ def prepare(run: AnalysisRun) -> None:
             next((given["path"] for given in described.result().values()), ""), "name", items_kept
         )
         step.log_messages(*prepared.messages, *formula_warnings(items_kept))
-        step.details["parameters"] = prepared.parameters
-        step.details["inputs"] = described.result()
+        step.details |= {"parameters": prepared.parameters, "inputs": described.result()}
         write_state(run.state, prepared.state, scratch)
         write_parquet(
             run.folder / "items.parquet", prepared.items, get_method(config.method).package

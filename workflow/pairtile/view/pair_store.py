@@ -30,9 +30,8 @@ from pairtile.declare.tables import read_result_table
 from pairtile.engine.custody import check_finished
 from pairtile.errors import StoreError
 from pairtile.io.names import GeneNames
-from pairtile.io.networks.table import VALUE_COLUMNS
 from pairtile.io.symbols import unique_labels
-from pairtile.method import methods, sign_column
+from pairtile.method import methods, sign_column, value_columns
 from pairtile.runtime.files import read_json, read_table, write_arrays, write_json
 from pairtile.runtime.user_cache import user_cache
 
@@ -128,13 +127,14 @@ class PairStore(Store):
         self._file = pq.ParquetFile(self.path)
         self._lock = threading.Lock()  # a ParquetFile serves one reader at a time
         columns = self._file.schema_arrow.names
-        self.score = next((name for name in VALUE_COLUMNS if name in columns), "")
+        method = str(self.summary.get("method", ""))
+        self.score = next(iter(value_columns(columns, method)), "")
         if not self.score or "target" in columns:
             raise StoreError(
                 f"{self.path}: its rows are not pairs of two items with a score, so that they "
                 f"cannot be looked up; {folder / 'report.html'} shows what was found"
             )
-        self._signed = sign_column([self.score], str(self.summary.get("method", ""))) is not None
+        self._signed = sign_column([self.score], method) is not None
         self.rows = self._file.metadata.num_rows
         self._columns = [columns.index(name) for name in ("i", "j", self.score)]
         self.index = self._open_index()
@@ -310,11 +310,12 @@ class SetStore(Store):
     """The sets that a search for predictors reports, with the answers of ``PairStore``."""
 
     FILE, WORDS = "predictors.tsv", ("sets of predictors", "sets", "Sets of or with")
-    score = "mi_bits"
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        table = read_result_table(self.path, methods()[self.summary["method"]].package)
+        method = self.summary["method"]
+        table = read_result_table(self.path, methods()[method].package)
+        self.score = value_columns(table, method)[0]
         table = table.sort_values(self.score, ascending=False, kind="stable")
         self.columns = ("target", *(c for c in map(str, table) if c.startswith("predictor_")))
         named = table[[*self.columns]].map(lambda name: self.labels.get(name, name))

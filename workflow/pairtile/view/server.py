@@ -32,9 +32,6 @@ from pairtile.view.pair_store import AnyStore, open_store
 HERE = Path(__file__).parent / "templates"
 REPORT = Path(__file__).parents[1] / "report/templates"
 
-ALIVE = (HERE / "alive.js").read_text(encoding="utf-8")
-"""The script by which a page that is served holds its server."""
-
 CLOSED_SECONDS = 10.0
 """So long it goes on when the last page was closed: a page that is loaded again is back by then."""
 
@@ -156,7 +153,9 @@ class _Handler(BaseHTTPRequestHandler):
                 self.wfile.write(b": open\n\n")
             return
         if not name and self.server.root not in self.server.folders.values():
-            return self._send_page(*index_page(self.server.root, script=ALIVE))
+            # By this script a page that is served holds its server.
+            alive = (HERE / "alive.js").read_text(encoding="utf-8")
+            return self._send_page(*index_page(self.server.root, script=alive))
         if name not in self.server.folders or file is None:
             return self._refuse(HTTPStatus.NOT_FOUND)
         if file == "":

@@ -38,7 +38,7 @@ def export_network(
     ----------
     network : DataFrame
         One row an edge: ``source``, ``target`` (names of kept genes), then columns of numbers or
-        words, among them ``mi_bits``, ``mi_nats`` or ``correlation``. May be empty.
+        words. May be empty.
     items : DataFrame
         The items table: ``name`` and, where there, ``kept``; the columns of ``NODE_COLUMNS`` become
         attributes of the nodes in ``graphml``, ``gexf`` and ``cx2``.
@@ -51,7 +51,8 @@ def export_network(
     name : str
         The network's name in formats that have a place for it.
     metadata : mapping of str to str or number
-        Said of the network as a whole, in formats that have a place for it. None is left out.
+        Said of the network as a whole, in formats that have a place for it. None is left out. A
+        ``method`` that is known declares what the columns are.
     score : str, optional
         The column that ranks the edges. None, or a column that is not there: by the names of the
         columns.

@@ -10,10 +10,7 @@ import pandas as pd
 
 from pairtile.errors import require_columns
 from pairtile.io.names import check_characters, rows_of
-from pairtile.method import sign_column
-
-VALUE_COLUMNS = ("mi_bits", "mi_nats", "correlation", "score")
-"""What an edge is worth in its own unit; the first that a network has is its value."""
+from pairtile.method import sign_column, value_columns
 
 NODE_COLUMNS = (
     *("item", "symbol", "table", "role", "is_regulator", "degree", "module"),
@@ -65,19 +62,18 @@ class NetworkTable:
     ) -> NetworkTable:
         """Check and number a network. Raises as ``export_network`` says."""
         require_columns(network, ("source", "target"), "network")
-        numbers = _numbers_of_edges(network)
+        method = str((metadata or {}).get("method") or "")
+        numbers = value_columns(network, method) or [
+            str(name) for name in network if pd.api.types.is_float_dtype(network[name])
+        ]
         if not numbers:
-            known = ", ".join(VALUE_COLUMNS)
-            raise ValueError(
-                f"the network has none of the columns {known}, nor one of real numbers"
-            )
+            raise ValueError("the network has no column of real numbers")
         genes = items[items["kept"].to_numpy(dtype=bool)] if "kept" in items else items
         genes = genes.reset_index(drop=True)
         index = pd.Index(genes["name"].astype(object))
         if not index.is_unique:
             raise ValueError(f"gene {index[index.duplicated()][0]!r} is named twice in items")
         check_characters("network", "gene", index)
-        method = str((metadata or {}).get("method") or "")
         source, target = (
             rows_of(end, network[end].astype(object), index, "kept genes of the items table")
             for end in ("source", "target")
@@ -168,13 +164,6 @@ class NetworkTable:
         """Attributes of the edges; missing values, and nodes' symbols, are left out."""
         symbols = ("source_symbol", "target_symbol")
         return _records(self.edges[[c for c in self.columns if c not in symbols]])
-
-
-def _numbers_of_edges(edges: pd.DataFrame) -> list[str]:
-    """Those of ``VALUE_COLUMNS`` that are there; of a method that names its score otherwise, the
-    columns of real numbers in their order."""
-    there = [column for column in VALUE_COLUMNS if column in edges]
-    return there or [str(name) for name in edges if pd.api.types.is_float_dtype(edges[name])]
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Scalar]]:

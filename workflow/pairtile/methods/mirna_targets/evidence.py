@@ -38,9 +38,6 @@ from pairtile.statistics.dependence import evenly_spaced
 MAX_MATCHES, MIN_SHUFFLES = 10**8, 20
 """Seed matches of shuffles that are looked up, and the shuffles of a miRNA that are in any case."""
 
-TAILS = 0.5 ** np.arange(1, 13)
-"""Shares of the shuffles' pairs above the steps in which values are compared."""
-
 HALF = 0.5
 """Added to what is counted and to what is expected in a step."""
 
@@ -234,7 +231,8 @@ def _log_ratio(
     if not len(known):
         return np.array([np.inf]), np.zeros(2)
     up_to = np.cumsum(weight[known])
-    edges = np.unique(null[known[np.searchsorted(up_to, (1 - TAILS) * up_to[-1])]])
+    above = 0.5 ** np.arange(1, 13)
+    edges = np.unique(null[known[np.searchsorted(up_to, (1 - above) * up_to[-1])]])
     steps = (np.searchsorted(edges, values, side="right") for values in (null[known], mine))
     share, seen = (
         np.bincount(step, of, len(edges) + 1)

@@ -385,8 +385,10 @@ def conservation_table(
         more = conserved_share(real, high), conserved_share(real, low), p
         parts.append(_rows(ALL_MIRNAS, name, conservation, real, expected, *more))
     of_mirnas = _summed(sums["mirna_kept"][:, CANONICAL], sums["null_mirna_kept"][:, CANONICAL])
-    for mirna, *of in zip(map(str, mirnas), *of_mirnas, strict=True):
-        parts.append(_rows(mirna, "canonical", conservation, *of))
+    parts += [
+        _rows(mirna, "canonical", conservation, *of)
+        for mirna, *of in zip(map(str, mirnas), *of_mirnas, strict=True)
+    ]
     table = pd.concat(parts, ignore_index=True)
     numbers = table.select_dtypes("number").columns
     table[numbers] = table[numbers].apply(lambda column: rounded(column.to_numpy(np.float64)))

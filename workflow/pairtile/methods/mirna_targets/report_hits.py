@@ -143,7 +143,7 @@ def targets_of_pairs(results: Results, pairs: pd.DataFrame) -> pd.DataFrame:
 _TYPES = {"string": pa.string(), "int": pa.int64(), "double": pa.float64()}
 
 
-def _targets(path: Path, **asked: Any) -> pa.Table:
+def _targets(path: Path, **asked: object) -> pa.Table:
     """Columns or rows of targets.tsv, as ``Dataset.to_table`` takes them."""
     # Types are said beforehand: what Arrow sees first of a column may all be missing.
     declared = declared_columns(__package__, "targets.tsv")

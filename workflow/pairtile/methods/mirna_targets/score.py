@@ -323,8 +323,10 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
             pairs[f"{name}q_value"] = benjamini_hochberg(10.0**values, n_tests)
         if "mirna_ranks" in self.state:
             j = rows_by_length(self.state)[pairs["target"] - self.n_mirnas]
-            pairs["correlation"] = Correlations(self.state).of_pairs(i, j).round(6)
-            pairs["correlation_q_value"] = known_q_values(pairs["correlation_p_value"])
+            pairs = pairs.assign(
+                correlation=Correlations(self.state).of_pairs(i, j).round(6),
+                correlation_q_value=known_q_values(pairs["correlation_p_value"]),
+            )
         return pairs
 
     def _by_items(self, pairs: pd.DataFrame) -> pd.DataFrame:

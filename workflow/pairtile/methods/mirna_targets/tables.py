@@ -184,9 +184,8 @@ def ranked_targets(targets: pa.Table, pairs: pd.DataFrame, items: pd.DataFrame) 
         "transcript": pa.DictionaryArray.from_arrays(pair[1], names),
         "best_seed_class": pa.DictionaryArray.from_arrays(best, list(SEED_CLASSES)),
         "transcript_length": items["length"].to_numpy(np.int32)[pair[1]],
+        **{name: pc.fill_null(targets[name], 0) for name in ("n_hits", "n_canonical_sites")},
     }
-    for name in ("n_hits", "n_canonical_sites"):
-        columns[name] = pc.fill_null(targets[name], 0)
     for name in pairs.columns.intersection(TARGETS).difference(list(columns)):
         values = pairs[name].to_numpy()
         if values.dtype.kind == "f" and name != "correlation":

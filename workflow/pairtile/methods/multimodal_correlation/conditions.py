@@ -135,7 +135,7 @@ def condition_tests(
             raise ValueError(f"{found}; expected {modes.n_samples}")
         differs = differential_coexpression(modes, condition, exchangeable, spearman, counts=counts)
         mark = "unequal" if counts is not None and counts.effects_removed else "thinned"
-        results: dict[str, NDArray[Any]] = {
+        results: dict[str, NDArray[np.generic]] = {
             "r_label": differs.r_label,
             "r_others": differs.r_others,
             "coexpression_p_value": differs.p_value,
@@ -218,12 +218,8 @@ def upper_tail(
     if not open_.size:
         return p
     # Modes share few different numbers: the tail is computed once for each.
-    side = int(n.max()) + 1
-    key = n[open_].astype(np.int64)
-    for part in (n_label, n_mode, n_both):
-        key = key * side + part[open_]
-    if side > 50_000:
-        raise ValueError(f"{side - 1} samples; expected fewer than 50,000")
+    numbers = [part[open_] for part in (n, n_label, n_mode, n_both)]
+    key = np.ravel_multi_index(numbers, (int(n.max()) + 1,) * 4)
     _, first, place = np.unique(key, return_index=True, return_inverse=True)
     some = open_[first]
     tail = stats.hypergeom.sf(n_both[some] - 1, n[some], n_label[some], n_mode[some])
@@ -494,15 +490,16 @@ def mode_bias(
     missing = np.minimum(1.0, 2.0 * stats.binom.cdf(fewer, np.maximum(either, 1), 0.5))
     missing[either == 0] = 1.0
     source, target = _welch(modes)
-    result = {
+    names = unique_names([(condition.name,) for condition in categorical])
+    return {
         "source_welch_p_value": source,
         "target_welch_p_value": target,
         "missing_p_value": missing,
+        **{
+            f"missing_by_{name}_p_value": _independence(table)
+            for name, table in zip(names, tables, strict=True)
+        },
     }
-    names = unique_names([(condition.name,) for condition in categorical])
-    for name, table in zip(names, tables, strict=True):
-        result[f"missing_by_{name}_p_value"] = _independence(table)
-    return result
 
 
 def _welch(modes: ModeSamples) -> NDArray[np.float64]:

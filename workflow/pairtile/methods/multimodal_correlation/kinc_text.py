@@ -59,11 +59,10 @@ def write_kinc_texts(
     order = np.lexsort((edges["cluster"].to_numpy(), np.minimum(i, j), np.maximum(i, j)))
     step = max(1, _CHARACTERS // max(1, samples.n_samples))
     parts = [order[start : start + step] for start in range(0, len(order), step)]
-    columns = list(TEXT_COLUMNS)
-    for test in tests.tests:
-        columns.append(f"{_name(test)}_pVal")
-        if test.kind == REGRESSION:
-            columns.append(f"{_name(test)}_RSqr")
+    columns = [
+        *TEXT_COLUMNS,
+        *(called for test in tests.tests for called in _columns(test).values()),
+    ]
 
     def common(part: NDArray[np.int64]) -> list[list[str]]:
         strings = sample_strings(samples.take(part), outliers_before)
@@ -87,11 +86,18 @@ def write_kinc_texts(
 def _text_rows(
     columns: list[list[str]], tests: ConditionTests, part: NDArray[np.int64]
 ) -> Iterator[Sequence[str]]:
-    for test in tests.tests:
-        columns.append(_numbers(test.results["p_value"].to_numpy()[part]))
-        if test.kind == REGRESSION:
-            columns.append(_numbers(test.results["r_squared"].to_numpy()[part]))
-    yield from zip(*columns, strict=True)
+    results = [
+        _numbers(test.results[name].to_numpy()[part])
+        for test in tests.tests
+        for name in _columns(test)
+    ]
+    yield from zip(*columns, *results, strict=True)
+
+
+def _columns(test: ConditionTest) -> dict[str, str]:
+    """The results of a test that have a column each, and what this is called."""
+    ends = {"p_value": "pVal"} | ({"r_squared": "RSqr"} if test.kind == REGRESSION else {})
+    return {name: f"{_name(test)}_{end}" for name, end in ends.items()}
 
 
 def _tidy_rows(
@@ -184,8 +190,6 @@ def sample_strings(modes: ModeSamples, outliers_before: bool) -> NDArray[np.byte
 
 # --- matrices as KINC's import and export have them ---
 
-CMX_COLUMNS = ("i", "j", "cluster", "n_clusters", "n_samples", "correlation", "string")
-
 
 def write_emx(
     values: NDArray[np.floating], genes: Sequence[str], samples: Sequence[str], path: Path
@@ -209,7 +213,8 @@ def write_cmx(modes: pd.DataFrame, samples: ModeSamples, outliers_before: bool, 
     later, earlier = (pick(modes["i"], modes["j"]) for pick in (np.maximum, np.minimum))
     order = np.lexsort((modes["cluster"], earlier, later))
     step = max(1, _CHARACTERS // max(1, samples.n_samples))
-    numbers = modes.assign(i=later, j=earlier)[list(CMX_COLUMNS[:5])].to_numpy(dtype=np.int64)
+    columns = ["i", "j", "cluster", "n_clusters", "n_samples"]
+    numbers = modes.assign(i=later, j=earlier)[columns].to_numpy(dtype=np.int64)
 
     def rows() -> Iterator[Sequence[str]]:
         for begin in range(0, len(order), step):

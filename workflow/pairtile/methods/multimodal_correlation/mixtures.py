@@ -148,7 +148,7 @@ class Modes:
         return cls(**parts[0], counts=counts, histogram_k=histogram_k, histogram_r=histogram_r)
 
 
-def mode_arrays(entries: int, n_samples: int) -> dict[str, NDArray[Any]]:
+def mode_arrays(entries: int, n_samples: int) -> dict[str, NDArray[np.generic]]:
     """Room for so many modes: the arrays of ``Modes``, not filled."""
     whole = ("row", "column", "cluster", "n_clusters", "n_samples", "n_modes", "n_usable")
     mask = (entries, -(-n_samples // 8))
@@ -217,13 +217,11 @@ def mixture_genes(
     ``order``, the gene's usable samples by ascending value, then the others; ``codes``, equal where
     values are, ascending from 0, -1 where missing; ``usable``, how many there are; ``log_n``, ln n.
 
-    Raises ValueError where shapes do not fit.
+    Raises ValueError for more samples than masks have bits.
     """
     values = np.array(values, dtype=np.float64, ndmin=2)
     keys = np.ascontiguousarray(keys, dtype=np.uint64)
     n_genes, n_samples = values.shape
-    if keys.shape != (n_genes,):
-        raise ValueError(f"keys have shape {keys.shape}; expected ({n_genes},)")
     if n_samples > MAX_SAMPLES:
         raise ValueError(f"there are {n_samples:,} samples; expected up to {MAX_SAMPLES:,}")
     with np.errstate(invalid="ignore", over="ignore"):
@@ -494,13 +492,15 @@ class MixturesCuda:
         cluster = xp.arange(slots, dtype=np.int32)
         kept = xp.flatnonzero(cluster[None, :] < of_pair["n_clusters"][:, None])
         pair = kept // slots
-        found = {name: xp.asnumpy(array[pair]) for name, array in of_pair.items()}
-        found["cluster"] = xp.asnumpy((kept - pair * slots + 1).astype(np.int32))
-        found["n_samples"] = xp.asnumpy(of_mode["n_samples"][kept])
-        found["samples"] = self._bytes(of_mode["members"][kept])
-        found["outliers"] = self._bytes(outliers[pair])
         taken = np.ascontiguousarray(xp.asnumpy(of_mode["numbers"][kept]).T)
-        return found | dict(zip(NUMBERS, taken, strict=True))
+        return {
+            **{name: xp.asnumpy(array[pair]) for name, array in of_pair.items()},
+            "cluster": xp.asnumpy((kept - pair * slots + 1).astype(np.int32)),
+            "n_samples": xp.asnumpy(of_mode["n_samples"][kept]),
+            "samples": self._bytes(of_mode["members"][kept]),
+            "outliers": self._bytes(outliers[pair]),
+            **dict(zip(NUMBERS, taken, strict=True)),
+        }
 
     def _bytes(self, masks: CupyArray) -> NDArray[np.uint8]:
         """Words of masks on the GPU as bytes on the host, without those past the last sample."""

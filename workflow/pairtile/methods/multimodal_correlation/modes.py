@@ -52,13 +52,11 @@ class ModeSamples:
     max_expression: float | None = None
 
     def __post_init__(self) -> None:
-        """Raises ValueError where shapes do not fit each other."""
+        """Raises ValueError where masks do not fit the modes and the samples."""
         shape = (len(self.i), -(-self.values.shape[1] // 8))
         for name, masks in (("members", self.members), ("outliers", self.outliers)):
             if masks is not None and masks.shape != shape:
                 raise ValueError(f"{name} has shape {masks.shape}; expected {shape}")
-        if self.j.shape != self.i.shape:
-            raise ValueError(f"j has shape {self.j.shape}; expected {self.i.shape}")
 
     def __len__(self) -> int:
         """Number of modes."""
@@ -203,8 +201,3 @@ class PairModes:
     def observed(self) -> NDArray[np.bool_]:
         """Samples with a value of both genes, bool (S,)."""
         return np.isfinite(self.x) & np.isfinite(self.y)
-
-    @property
-    def others(self) -> NDArray[np.bool_]:
-        """Observed samples that are in no mode shown and no outliers, bool (S,)."""
-        return self.observed & ~self.members.any(axis=0) & ~self.outliers

@@ -456,13 +456,15 @@ def messages_on_tests(
         # The mark of an edge is the same in all tests of a condition.
         own = [test.results for test in tests.tests if test.condition == condition.name]
         marks = own[0]["counting_noise"] if own else pd.Series(dtype=object)
-        for mark, code in (
-            ("thinned", "counting_noise_thinned"),
-            ("unequal", "counting_noise_unequal"),
-            ("unknown", "counting_noise_unknown"),
-        ):
-            if n := int((marks == mark).sum()):
-                found.append(message(code, **numbers, n=n))
+        found += [
+            message(code, **numbers, n=int((marks == mark).sum()))
+            for mark, code in (
+                ("thinned", "counting_noise_thinned"),
+                ("unequal", "counting_noise_unequal"),
+                ("unknown", "counting_noise_unknown"),
+            )
+            if (marks == mark).any()
+        ]
         if condition.kind == "categorical":  # of ordered conditions nothing is said
             # What most genes share under a label only.
             genes = evenly_spaced(len(state["values"]), MAX_GENES)

@@ -264,10 +264,11 @@ def _unrelated(
         half = random.permutation(by_name)[: by_name.size // 2]
         order = np.arange(len(state["samples"]))
         for group, shifted in zip(groups, design.shifted, strict=True):
-            if shifted:
-                order[group] = np.roll(group, random.integers(group.size))
-            else:
-                order[group] = random.permutation(group)
+            order[group] = (
+                np.roll(group, random.integers(group.size))
+                if shifted
+                else random.permutation(group)
+            )
         found.append(opened.partial.unrelated(order, half, -(-draws // halves)))
     r, standard = (np.concatenate(each) for each in zip(*found, strict=True))
     return r, standard

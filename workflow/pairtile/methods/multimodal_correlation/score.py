@@ -252,11 +252,10 @@ class MultimodalCorrelation(ReusableTiles, Estimator[MultimodalCorrelationConfig
         upper = tile.row_begin == tile.column_begin and not both_ways
         modes = self.engine.tile(rows, columns, upper)
         sums: Summaries = {
-            COUNT + name: np.array([number], dtype=np.int64)
-            for name, number in modes.counts.items()
+            **{COUNT + name: np.array([n], dtype=np.int64) for name, n in modes.counts.items()},
+            "pairs_by_modes": modes.histogram_k,
+            "modes_by_correlation": modes.histogram_r,
         }
-        sums["pairs_by_modes"] = modes.histogram_k
-        sums["modes_by_correlation"] = modes.histogram_r
         found: dict[str, NDArray[np.generic]] = {
             "i": rows[modes.row].astype(np.int32),
             "j": columns[modes.column].astype(np.int32),
@@ -332,8 +331,7 @@ def state_of(
     if config.other_expression is not None:
         state["columns"] = np.array(regulators[0])
     if counts is not None and prepared.quality.is_counts:
-        state["counts"] = counts
-        state["effects_removed"] = np.array("degrees_given_up" in state)
+        state |= {"counts": counts, "effects_removed": np.array("degrees_given_up" in state)}
     warnings = dependence_warnings(found, config)
     if null_design("auto", state, len(prepared.samples)).kind == "circular_shift":
         if not (design.series.size or design.batch.size):

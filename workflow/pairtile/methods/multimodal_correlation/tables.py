@@ -96,12 +96,10 @@ def module_rows(
     both = pd.DataFrame({"a": np.append(i, j), "b": np.append(j, i)})
     if settings.method == "leiden":
         module = leiden_modules(i, j, r, len(names), resolution=resolution)
-        both["module"] = module[both["a"]]
-        both["inside"] = module[both["b"]] == both["module"]
+        both = both.assign(module=module[both["a"]], inside=module[both["a"]] == module[both["b"]])
     else:
         community = link_communities(i, j, r, len(names), resolution=resolution)
-        both["module"] = np.append(community, community)
-        both["inside"] = True
+        both = both.assign(module=np.append(community, community), inside=True)
     both = both.drop_duplicates()
     table = both.groupby(["module", "a"])[["inside"]].sum().reset_index()
     table["degree"] = both.groupby("a")["b"].nunique().loc[table["a"]].to_numpy()

@@ -299,8 +299,7 @@ def predictor_edges(sets: pd.DataFrame, keep: Mapping[str, float] | str = "auto"
     varied = numbered["target_entropy_bits"] > 0.0
     chosen = numbered[varied] if every else kept_sets(numbered, rule)
     edges = edges_of_sets(chosen)
-    for end in ("source", "target"):
-        edges[end] = labels[edges[end].to_numpy()]
+    edges = edges.assign(**{end: labels[edges[end].to_numpy()] for end in ("source", "target")})
     drawn = sets.attrs.get("settings", {}).get("null", {})
     said = [
         *([] if drawn.get("permutations") == "auto" else threshold_warnings(rule, draws)),

@@ -140,8 +140,7 @@ def _entropies(opened: PredictorLevels, sets: pd.DataFrame) -> dict[str, NDArray
         "gain_2": np.full(len(sets), np.nan),  # of single predictors, which have no second one
     }
     for k, mode in enumerate(set_modes(predictors, targets, rows, chosen).T):
-        result[f"gain_{k + 1}"] = gains[:, k]
-        result[f"mode_{k + 1}"] = mode.astype(object)
+        result |= {f"gain_{k + 1}": gains[:, k], f"mode_{k + 1}": mode.astype(object)}
     return result
 
 

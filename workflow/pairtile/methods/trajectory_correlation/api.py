@@ -290,7 +290,7 @@ def _asked(
     trajectory: str | os.PathLike[str] | Motion | Sequence[Motion],
     trajectories: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None,
     names: Sequence[str] | None,
-    settings: Mapping[str, Any],
+    settings: Mapping[str, object],
     stack: ExitStack,
 ) -> tuple[TrajectoryCorrelationConfig, dict[str, Any], pd.Index[str] | None]:
     """The configuration of a call, what is in memory by the names of its files, and the labels of

@@ -46,10 +46,11 @@ def alternate_positions(universe: Universe, chosen: Int64Array) -> Int64Array:
     group = universe.atoms[marked]
     if not marked.size:
         return marked
-    table = pd.DataFrame({key: texts(group, key) for key in _PLACE})
-    table["letter"] = letters[marked]
-    table["chosen"] = np.isin(marked, chosen)
-    table["occupancy"] = np.asarray(getattr(group, "occupancies", np.zeros(marked.size)))
+    table = pd.DataFrame({key: texts(group, key) for key in _PLACE}).assign(
+        letter=letters[marked],
+        chosen=np.isin(marked, chosen),
+        occupancy=np.asarray(getattr(group, "occupancies", np.zeros(marked.size))),
+    )
     by_letter = table.groupby([*_PLACE, "letter"], sort=False)
     found = by_letter.agg({"chosen": "max", "occupancy": "mean"}).reset_index()
     best = found.sort_values(["chosen", "occupancy"], ascending=False).drop_duplicates(_PLACE)

@@ -136,8 +136,9 @@ def difference(
     carried = [*values, *their_own]
     theirs[[f"{value}_other" for value in carried]] = other[carried].to_numpy()
     joined = pairs[["i", "j", *values, *own]].merge(theirs[known], on=["i", "j"], how="inner")
-    for value in values:
-        joined[f"{value}_difference"] = joined[value] - joined[f"{value}_other"]
+    joined = joined.assign(
+        **{f"{value}_difference": joined[value] - joined[f"{value}_other"] for value in values}
+    )
     ordered = ["i", "j", *(v + end for v in values for end in ("", "_other", "_difference"))]
     replicas: list[str] = []
     for value in ("mi", "dcc"):

@@ -31,16 +31,8 @@ class StreamedPairs:
 Pairs: TypeAlias = pd.DataFrame | StreamedPairs
 
 MATRICES = ("mi_nats", "correlation", "null_mean", "p_value", "dcc")
-"""Matrices that are in every archive; all NaN where the analysis does not estimate it."""
-
-EXTRA_MATRICES = (
-    *("null_sd", "mi_centred", "correlation_centred", "correlation_half_1", "correlation_half_2"),
-    *("mi_sd", "correlation_sd", "dcc_sd", "q_value"),
-)
-"""Matrices that are there if the pairs table has such a column."""
-
-LABELS = ("chain", "resid", "icode", "resname", "atom", "domain", "secondary_structure")
-"""Columns of the items table that go with the matrices, one value a row of them."""
+"""Matrices that are in every archive; all NaN where the analysis does not estimate it. Others are
+there if the pairs table has such a column."""
 
 _VALUES_A_LINE = 21
 
@@ -125,7 +117,8 @@ def write_matrices(
     comes.
     """
     if names is None:
-        names = [*MATRICES, *(name for name in EXTRA_MATRICES if name in pairs.columns)]
+        declared = columns_of("matrices.npz")
+        names = [name for name in declared if name in MATRICES or name in pairs.columns]
     with atomic_path(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
         for name in names:
             matrix = correlation_matrix(pairs, items, name)
@@ -137,8 +130,8 @@ def write_matrices(
             _add(archive, name, made, small=made.dtype.kind != "f")
             del made
         kept = items[items["kept"]].rename(columns={"name": "labels"})
-        for name in ("labels", *LABELS):
-            if name in kept:
+        for name in columns_of("matrices.npz"):
+            if name in kept:  # what says of each row of the matrices where it lies
                 number = pd.api.types.is_numeric_dtype(kept[name].dtype)
                 values = kept[name].to_numpy(dtype=np.int32 if number else np.str_)
                 _add(archive, name, values, small=True)

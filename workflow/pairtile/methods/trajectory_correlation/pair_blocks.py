@@ -28,9 +28,7 @@ Variables: TypeAlias = slice | Int64Array
 
 def numbers_of(variables: Variables) -> Int64Array:
     """Their numbers, int64 (variables,)."""
-    if isinstance(variables, slice):
-        return np.arange(variables.start, variables.stop)
-    return variables
+    return np.arange(variables.start, variables.stop) if isinstance(variables, slice) else variables
 
 
 MAX_PREPARED = 256 << 20

@@ -217,20 +217,24 @@ class MotionScores:
                 for pairs in self._pairs
             ]
             mi_nats = value
-        blocks = {"mi_nats": mi_nats, "correlation": self.correlation(value)}
-        blocks["dcc"] = self._mean(dcc_of_each)
+        blocks = {
+            "mi_nats": mi_nats,
+            "correlation": self.correlation(value),
+            "dcc": self._mean(dcc_of_each),
+        }
         counts, own_means = np.zeros(HISTOGRAM_BINS, dtype=np.int64), [np.zeros_like(value)] * n
         if self.n_surrogates:
             null, counts, own_means = self._surrogates(there, rows, columns, wanted)
             blocks |= null
         if n > 1:
-            blocks["correlation_sd"] = np.std(
-                [self.correlation(part) for part in each], axis=0, ddof=1
-            )
-            blocks["correlation_se"] = blocks["correlation_sd"] / np.sqrt(n)
-            blocks["mi_sd"] = unknown if self.signed else np.std(each, axis=0, ddof=1)
-            blocks["dcc_sd"] = np.std(dcc_of_each, axis=0, ddof=1)
-            blocks |= {f"dcc_replica_{k}": part for k, part in enumerate(dcc_of_each, 1)}
+            spread = np.std([self.correlation(part) for part in each], axis=0, ddof=1)
+            blocks |= {
+                "correlation_sd": spread,
+                "correlation_se": spread / np.sqrt(n),
+                "mi_sd": unknown if self.signed else np.std(each, axis=0, ddof=1),
+                "dcc_sd": np.std(dcc_of_each, axis=0, ddof=1),
+                **{f"dcc_replica_{k}": part for k, part in enumerate(dcc_of_each, 1)},
+            }
             if not self.signed:
                 parts = zip(each, own_means, strict=True)
                 blocks |= {f"mi_replica_{k}": a - b for k, (a, b) in enumerate(parts, 1)}
@@ -284,10 +288,14 @@ class MotionScores:
             "p_value": normal.p_value(two_sided=self.signed),
         }
         if not self.signed:
-            null["mi_centred"] = moments.centred
-            null["correlation_centred"] = self.correlation(moments.centred)
-        for name, half in zip(HALVES, halves, strict=False):
-            null[name] = self.correlation(half.observed if self.signed else half.centred)
+            null |= {
+                "mi_centred": moments.centred,
+                "correlation_centred": self.correlation(moments.centred),
+            }
+        null |= {
+            name: self.correlation(half.observed if self.signed else half.centred)
+            for name, half in zip(HALVES, halves, strict=False)
+        }
         return null, counts, [to_host(total) / self.n_surrogates for total in own_sums]
 
 

@@ -270,21 +270,18 @@ def community_grouping(results: Results, names: pd.Index[str]) -> Grouping | Non
 # --- another state --------------------------------------------------------------------------------
 
 
-STATE_TABLES = {
-    "difference_network.tsv": ("pairs", "VALUE_z"),
-    "difference_residues.tsv": ("fluctuation", "z"),
-    "difference_contacts.tsv": ("contacts", "z"),
-    "difference_domains.tsv": ("domains", "z"),
-}
-"""Table -> what differs in it, and the column that says how clearly."""
-
-
 def states_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
     """Tables of what differs from another state, and how far communities agree."""
     name, tables = needed(results.parameters.get("compare")), []
-    for file, (what, z) in STATE_TABLES.items():
+    of_pairs = f"{_value(results)}_z"
+    # Table, what differs in it, and the column that says how clearly.
+    for file, what, z in (
+        ("difference_network.tsv", "pairs", of_pairs),
+        ("difference_residues.tsv", "fluctuation", "z"),
+        ("difference_contacts.tsv", "contacts", "z"),
+        ("difference_domains.tsv", "domains", "z"),
+    ):
         if (results.folder / file).is_file():
-            z = z.replace("VALUE", _value(results))
             table = results.table(file)
             q = z.removesuffix("z") + "q_value"
             tested = q in table and table[q].notna().any()
@@ -359,8 +356,10 @@ def state_numbers(results: Results, found: MotionResults) -> dict[str, object] |
     agreement = results.table("difference_agreement.tsv")
     made: dict[str, object] = {"name": name, "differ": n, "clearest": clearest}
     if len(agreement) == 3:
-        made["agreement"] = agreement["agreement"].tolist()
-        made["agreement_p"] = float(agreement["p_value"].iloc[-1])
+        made |= {
+            "agreement": agreement["agreement"].tolist(),
+            "agreement_p": float(agreement["p_value"].iloc[-1]),
+        }
     return made
 
 

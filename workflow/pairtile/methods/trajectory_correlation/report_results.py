@@ -176,8 +176,8 @@ def members_in_words(residues: pd.DataFrame, chains_named: bool, limit: int = 6)
 
 def difference_of(results: Results, found: MotionResults) -> NDArray[np.floating] | None:
     """The difference from another analysis, of the score where both have it."""
-    for score in (score_of(results), "correlation"):
-        matrix = found.matrix(f"{score}_difference", "difference.npz")
-        if matrix is not None:
-            return matrix
-    return None
+    both = (
+        found.matrix(f"{score}_difference", "difference.npz")
+        for score in (score_of(results), "correlation")
+    )
+    return next((matrix for matrix in both if matrix is not None), None)

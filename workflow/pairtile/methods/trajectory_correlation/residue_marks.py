@@ -164,9 +164,11 @@ class ResidueMarks:
             Patch(color=colour, label=shortened(name, MAX_NAME))
             for name, colour in self.domain_colours.items()
         ][:8]
-        for state, (_, _, colour) in _HEIGHTS.items():
-            if state in self.secondary_structure:
-                found.append(Patch(color=colour, label={"H": "helix", "E": "strand"}[state]))
+        found += [
+            Patch(color=_HEIGHTS[state][2], label=label)
+            for state, label in {"H": "helix", "E": "strand"}.items()
+            if state in self.secondary_structure
+        ]
         if found:
             figure.legend(handles=found, loc="outside lower center", ncols=min(len(found), 6))
 

@@ -358,9 +358,13 @@ def variable_contacts(
     owner = np.asarray(residue_of_variable, dtype=np.int64)
     touching = whole[owner][:, owner].sorted_indices().tocoo()
     i, j = touching.coords
-    shares = [both.data / max(int(frames.sum()), 1)]
-    for count, n_frames in zip(counts, frames.tolist(), strict=True):
-        shares.append((count + n_frames * itself)[both.coords] / max(n_frames, 1))
+    shares = [
+        both.data / max(int(frames.sum()), 1),
+        *(
+            (count + n_frames * itself)[both.coords] / max(n_frames, 1)
+            for count, n_frames in zip(counts, frames.tolist(), strict=True)
+        ),
+    ]
     fraction = np.array(shares, dtype=np.float32)[:, touching.data[i < j] - 1]
     return {
         "contact_i": i[i < j].astype(np.int32),

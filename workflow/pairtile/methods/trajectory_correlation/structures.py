@@ -278,7 +278,11 @@ def write_script(
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"rgb": _rgb, "repr": repr, "numbers": _numbers}
+    environment.filters |= {
+        "rgb": lambda colour: ", ".join(f"{part / 255:.3f}" for part in colour),
+        "repr": repr,
+        "numbers": lambda values: " ".join(f"{value:.5g}" for value in values.tolist()),
+    }
     text = environment.get_template(f"structure{path.suffix}.j2").render(
         **{"colours": COLOURS, "neither": _NEITHER, "with": _WITH, "against": _AGAINST},
         path_colours=((255, 140, 0), (0, 160, 90), (150, 60, 200), (120, 120, 40)),
@@ -301,14 +305,6 @@ def _rods(links: Links) -> list[tuple[list[str], list[str], str, tuple[int, int,
     radii = [f"{radius:.3f}" for radius in links.radii()]
     half = len(radii)
     return list(zip(texts[:half], texts[half:], radii, links.colours(), strict=True))
-
-
-def _numbers(values: NDArray[np.number]) -> str:
-    return " ".join(f"{value:.5g}" for value in values.tolist())
-
-
-def _rgb(colour: tuple[int, int, int]) -> str:
-    return ", ".join(f"{part / 255:.3f}" for part in colour)
 
 
 def _field(text: object, width: int) -> str:

@@ -298,20 +298,20 @@ def residue_table(
     NaN where they are too much to ask for.
     """
     kept = items[items["kept"]]
-    table = kept[[column for column in PLACE if column in kept]].copy()
-    table.insert(0, "item", kept.index.to_numpy(dtype=np.int32))
-    for method, found in communities.items():
-        table[f"community_{method}"] = np.asarray(found)
-    for name, values in centralities.items():
-        table[name] = values
-    table["degree"] = network.degree()
     weights = np.repeat(network.correlation, 2)
-    table["strength"] = np.bincount(network.ends.ravel(), weights, minlength=network.n_nodes)
-    table["mean_correlation"] = mean_correlation
-    for column in MOTION:
-        if column in kept:
-            table[column] = kept[column].to_numpy()
-    return table.reset_index(drop=True)
+    return pd.DataFrame(
+        {
+            "item": kept.index.to_numpy(dtype=np.int32),
+            **{column: kept[column].to_numpy() for column in PLACE if column in kept},
+            **{f"community_{method}": np.asarray(found) for method, found in communities.items()},
+            **centralities,
+            "degree": network.degree(),
+            "strength": np.bincount(network.ends.ravel(), weights, minlength=network.n_nodes),
+            "mean_correlation": mean_correlation,
+            **{column: kept[column].to_numpy() for column in MOTION if column in kept},
+        },
+        index=kept.index,
+    ).reset_index(drop=True)
 
 
 def group_table(
@@ -465,14 +465,17 @@ def frames_table(state: MotionArrays) -> tuple[pd.DataFrame, Float64Array]:
     parts = []
     for replica, (begin, end) in enumerate(pairwise(offsets.tolist())):
         frame = np.arange(end - begin)
-        part = {
-            "replica": replica + 1,
-            "frame": frame,
-            "time_ps": frame * intervals[replica],
-            "rmsd": rmsd[begin:end],
-            **{f"pc{k + 1}": projected[begin:end, k] for k in range(COMPONENTS)},
-        }
-        parts.append(pd.DataFrame(part))
+        parts.append(
+            pd.DataFrame(
+                {
+                    "replica": replica + 1,
+                    "frame": frame,
+                    "time_ps": frame * intervals[replica],
+                    "rmsd": rmsd[begin:end],
+                    **{f"pc{k + 1}": projected[begin:end, k] for k in range(COMPONENTS)},
+                }
+            )
+        )
     return pd.concat(parts, ignore_index=True), shares
 
 

@@ -201,16 +201,16 @@ class SeriesWriter:
         if missing:
             prepared.counts["values_missing"] = missing
             found.append(message("values_missing", n=missing, values=n_values))
-        for text, rows in still.items():
-            if rows.any():
-                found.append(
-                    message(
-                        "variables_still",
-                        which=f"{int(rows.sum())} of {len(names)} variables {text}",
-                        names=", ".join(names[k] for k in np.flatnonzero(rows)[:_SHOWN]),
-                        more=", ..." if rows.sum() > _SHOWN else "",
-                    )
-                )
+        found += [
+            message(
+                "variables_still",
+                which=f"{int(rows.sum())} of {len(names)} variables {text}",
+                names=", ".join(names[k] for k in np.flatnonzero(rows)[:_SHOWN]),
+                more=", ..." if rows.sum() > _SHOWN else "",
+            )
+            for text, rows in still.items()
+            if rows.any()
+        ]
         dropped = prepared.items.loc[~prepared.items["kept"], "reason"].value_counts()
         found += [message("residues_left_out", n=n, reason=why) for why, n in dropped.items()]
 

@@ -185,9 +185,12 @@ def coordinate_variables(positions: Variables) -> Variables:
     """x, y and z of each position as variables of their own, in this order: ``A:LYS13:x``."""
     table = positions.table.loc[positions.table.index.repeat(len(AXES))].reset_index(drop=True)
     axis = np.tile(AXES, len(positions))
-    for column in ("name", "atom"):
-        table[column] = [f"{text}:{end}" for text, end in zip(table[column], axis, strict=True)]
-
+    table = table.assign(
+        **{
+            column: [f"{text}:{end}" for text, end in zip(table[column], axis, strict=True)]
+            for column in ("name", "atom")
+        }
+    )
     return replace(
         positions,
         table=table,
