@@ -16,9 +16,9 @@ from contextlib import suppress
 from inspect import unwrap
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any
 
 from numba import types
+from numba.core.dispatcher import Dispatcher
 from numba.core.event import Event, Listener, register
 
 from pairtile.runtime import job
@@ -94,11 +94,11 @@ def compile_backwards() -> None:
         place, _, arguments = line.partition(" ")
         with suppress(Exception):  # the job itself says what cannot be compiled
             kernel = kernel_of(place)
-            if not kernel._cache.is_busy():
+            if not vars(kernel)["_cache"].is_busy():
                 kernel.compile(eval(arguments, dict(NAMES)))
 
 
-def kernel_of(place: str) -> Any:
+def kernel_of(place: str) -> Dispatcher:
     """What numba made of the function at a place, ``MODULE:FUNCTION``, which may be called by all
     threads (``threaded``)."""
-    return unwrap(resolve_name(place), stop=lambda found: hasattr(found, "compile"))
+    return unwrap(resolve_name(place), stop=lambda found: isinstance(found, Dispatcher))
