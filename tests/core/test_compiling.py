@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import os
 import shutil
 import subprocess
@@ -15,7 +16,7 @@ import numba
 import numpy as np
 import pytest
 from first_run import compiled_by
-from pairtile.cpu.compiling import NAMES, kernel_of
+from pairtile.cpu.compiling import kernel_of, types_of
 from pairtile.cpu.njit import njit, read_only
 from pairtile.gpu import compiling
 from pairtile.method import methods
@@ -54,18 +55,18 @@ def test_compilation_is_said_once_and_only_where_it_happens(tmp_path: Path) -> N
 
 
 ONE_OF_TWO = """
-import sys
+import json, sys
 import pairtile.cpu.compiling as compiling
 place, _, arguments = sys.argv[1].partition(" ")
 kernel = compiling.kernel_of(place)
 print("ready", flush=True)
 input()
-kernel.compile(eval(arguments, dict(compiling.NAMES)))
+kernel.compile(compiling.types_of(json.loads(arguments)))
 print(sum(kernel.stats.cache_misses.values()))
 """
 
 BESIDE = """
-import os, sys, time
+import json, os, sys, time
 from pathlib import Path
 from pairtile.runtime import job
 import pairtile.cpu.compiling as compiling
@@ -73,7 +74,7 @@ job.RUNS = {in_job}
 listed = Path("first_run.txt")
 compiling.expect(listed)
 place, _, arguments = listed.read_text().splitlines()[0].partition(" ")
-compiling.kernel_of(place).compile(eval(arguments, dict(compiling.NAMES)))
+compiling.kernel_of(place).compile(compiling.types_of(json.loads(arguments)))
 until = time.monotonic() + {seconds}
 while time.monotonic() < until and not list(Path("compiled").rglob("*{last}*.nbc")):
     time.sleep(0.1)
@@ -131,7 +132,7 @@ def test_what_a_first_run_compiles_can_be_read(method: str) -> None:
         place, _, arguments = line.partition(" ")
         kernel = kernel_of(place)
         wanted = inspect.signature(kernel.py_func).parameters
-        assert len(eval(arguments, dict(NAMES))) == len(wanted), line
+        assert len(types_of(json.loads(arguments))) == len(wanted), line
 
 
 @pytest.mark.nightly

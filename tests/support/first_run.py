@@ -6,6 +6,7 @@ of the method's folder anew; a test compares.
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -19,24 +20,26 @@ from pairtile.method import get_method, methods
 from pairtile.steps.analysis_run import runs_of
 
 
-def text_of(kind: Any) -> str:
-    """A type of numba, as ``pairtile.cpu.compiling`` reads it."""
+def told(kind: Any) -> Any:
+    """A type of numba, as ``pairtile.cpu.compiling.types_of`` reads it."""
     from numba import types
 
-    if not isinstance(kind, types.BaseTuple):
-        return repr(kind)
-    made = getattr(kind, "instance_class", None)
-    place = made and f"{made.__module__}:{made.__qualname__}"
-    return f"tuple_of({', '.join([repr(place), *map(text_of, kind)])})"
+    if isinstance(kind, types.BaseTuple):
+        made = getattr(kind, "instance_class", None)
+        place = made and f"{made.__module__}:{made.__qualname__}"
+        return {"tuple": place, "of": [told(part) for part in kind]}
+    if isinstance(kind, types.Array):
+        return [told(kind.dtype), kind.ndim, kind.layout, not kind.mutable]
+    return "bool_" if kind == types.boolean else str(kind)
 
 
 def compiled_by(method: str) -> list[str]:
     """Lines of the list, found by a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
-        told = {"NUMBA_CACHE_DIR": f"{folder}/compiled", "NUMBA_NUM_THREADS": "2"}
+        wanted = {"NUMBA_CACHE_DIR": f"{folder}/compiled", "NUMBA_NUM_THREADS": "2"}
         command = [sys.executable, __file__, "--in", folder, method]
         done = subprocess.run(
-            command, env=os.environ | told, stdout=subprocess.PIPE, text=True, check=True
+            command, env=os.environ | wanted, stdout=subprocess.PIPE, text=True, check=True
         )
     return done.stdout.splitlines()
 
@@ -54,7 +57,7 @@ def print_compiled(folder: Path, method: str) -> None:
             listed = "<locals>" not in function.__qualname__
             if listed and function.__module__.startswith("pairtile."):
                 place = f"{function.__module__}:{function.__qualname__}"
-                print(place, f"({', '.join(map(text_of, event.data['args']))},)", flush=True)
+                print(place, json.dumps([told(kind) for kind in event.data["args"]]), flush=True)
 
     register("numba:compile", Watch())
     os.chdir(folder)

@@ -7,15 +7,18 @@ needed last, while the job compiles what it needs first.
 from __future__ import annotations
 
 import gc
+import json
 import logging
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from inspect import unwrap
 from pathlib import Path
 from pkgutil import resolve_name
+from typing import Any
 
 from numba import types
 from numba.core.dispatcher import Dispatcher
@@ -29,19 +32,12 @@ log = logging.getLogger(__name__)
 
 EVERY_SECONDS = 5.0
 
-NAMES = vars(types) | {
-    "bool": types.boolean,
-    "tuple_of": lambda place, *of: types.BaseTuple.from_types(of, place and resolve_name(place)),
-}
-"""What the types of a list of ``expect`` are made of: numba's, and tuples, each by the place of its
-class (None: a plain one) and the types of its fields."""
-
 _expected: dict[str, None] = {}
 
 
 def expect(listed: Path) -> None:
     """A file with a line for each function that a first run compiles, what it calls before it:
-    ``MODULE:FUNCTION``, a space, and the types of its arguments (``NAMES``)."""
+    ``MODULE:FUNCTION``, a space, and the types of its arguments (``types_of``) as JSON."""
     if listed.exists():
         _expected.update(dict.fromkeys(listed.read_text().splitlines()))
 
@@ -95,10 +91,28 @@ def compile_backwards() -> None:
         with suppress(Exception):  # the job itself says what cannot be compiled
             kernel = kernel_of(place)
             if not vars(kernel)["_cache"].is_busy():
-                kernel.compile(eval(arguments, dict(NAMES)))
+                kernel.compile(types_of(json.loads(arguments)))
 
 
 def kernel_of(place: str) -> Dispatcher:
     """What numba made of the function at a place, ``MODULE:FUNCTION``, which may be called by all
     threads (``threaded``)."""
     return unwrap(resolve_name(place), stop=lambda found: isinstance(found, Dispatcher))
+
+
+def types_of(told: Sequence[Any]) -> tuple[types.Type, ...]:
+    """Types of numba: a number by its name, an array by those of its numbers, its dimensions, its
+    layout and whether it is read-only, a tuple by the place of its class (null: a plain one) and
+    ``of`` what it is."""
+    found = []
+    for one in told:
+        if isinstance(one, str):
+            found.append(getattr(types, one))
+        elif isinstance(one, dict):
+            place = one["tuple"]
+            made = place and resolve_name(place)
+            found.append(types.BaseTuple.from_types(types_of(one["of"]), made))
+        else:
+            name, dimensions, layout, read_only = one
+            found.append(types.Array(getattr(types, name), dimensions, layout, read_only))
+    return tuple(found)

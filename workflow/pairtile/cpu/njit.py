@@ -71,7 +71,7 @@ class _CompiledOnce(FunctionCache):
     def lock(self) -> str:
         return f"{self.cache_path}/{self._impl.filename_base}.lock"
 
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
+    def load_overload(self, sig: object, target_context: object) -> object:
         found = super().load_overload(sig, target_context)
         if found is None and self.lock not in _HELD:
             with suppress(OSError):  # a file system without locks: each compiles
@@ -82,7 +82,7 @@ class _CompiledOnce(FunctionCache):
                 self._let_go()
         return found
 
-    def save_overload(self, sig: Any, data: Any) -> None:
+    def save_overload(self, sig: object, data: object) -> None:
         super().save_overload(sig, data)
         self._let_go()
 

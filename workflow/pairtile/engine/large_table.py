@@ -37,7 +37,7 @@ def stored(values: np.ndarray, scratch: Path | None) -> np.ndarray:
     are mapped already, few ones, and all without ``scratch``, as they are."""
     if scratch is None or isinstance(values, np.memmap) or values.size <= BLOCK_VALUES:
         return values
-    np.save(path := _new_file(scratch), values)
+    np.save(path := _new_file(scratch), values, allow_pickle=False)
     mapped: np.ndarray = np.load(path, mmap_mode="r")
     return mapped
 
