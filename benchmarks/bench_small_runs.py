@@ -1,8 +1,8 @@
 """What runs cost that compute next to nothing: the demo, a few small tables, many small searches,
 and the trial of each method.
 
-Each is timed twice, the demo, tables and searches by ``pairtile run``, from the command to its end,
-with ``backend: auto``: the first run has to compile. ``times_ten_jobs`` is the second beside a run
+Each is timed twice by ``pairtile run``, from the command to its end, with ``backend: auto`` but for
+the trials: the first run has to compile. ``times_ten_jobs`` is the second beside a run
 of ten jobs that only touch a file, of the same moment: other work on the machine slows both.
 """
 
@@ -15,13 +15,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import yaml
-from pairtile.command.warm import try_method
 from pairtile.method import Method, methods
 
 from benchmarks.bench_workflow import ROOT, expression, write_table
@@ -68,6 +67,12 @@ def demo(folder: Path) -> dict[str, Any]:
     return dict(yaml.safe_load((ROOT / "config/config.yaml").read_text()))
 
 
+def trial(method: Method, folder: Path) -> dict[str, Any]:
+    """The small analysis of a method that ``pairtile warm`` takes, on the CPU."""
+    section = {"method": method.name, **(method.write_trial(folder) or {})}
+    return {"backend": "cpu", "analyses": {"trial": section}}
+
+
 def seconds(folder: Path) -> float:
     """Of one run with the configuration of a folder, into no results."""
     shutil.rmtree(folder / "results", ignore_errors=True)
@@ -100,30 +105,17 @@ def timed(folder: Path, *command: str) -> float:
 def run() -> dict[str, Any]:
     """Seconds of the first and of the second run of each."""
     found: dict[str, Any] = {}
-    for make in (demo, three_tables, many_searches):
+    trials = {f"trial of {name}": partial(trial, method) for name, method in methods().items()}
+    makers = {make.__name__: make for make in (demo, three_tables, many_searches)} | trials
+    for what, make in makers.items():
         with tempfile.TemporaryDirectory(prefix="pairtile-bench-") as name:
             folder = Path(name)
             config = {**make(folder), "results": "results"}
             (folder / "config.json").write_text(json.dumps(config))
             first, again = seconds(folder), seconds(folder)
-            found[make.__name__] = {
+            found[what] = {
                 "seconds_first": first,
                 "seconds_again": again,
                 "times_ten_jobs": again / seconds_of_ten_jobs(),
             }
-    return found | {f"trial of {name}": first_run(method) for name, method in methods().items()}
-
-
-def first_run(method: Method) -> dict[str, float]:
-    """A small analysis through Snakemake on two cores when nothing is compiled, and again; to the
-    network, without its page."""
-    seconds = []
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        mock.patch.dict(os.environ, NUMBA_CACHE_DIR=folder),
-    ):
-        for _ in range(2):
-            start = time.perf_counter()
-            try_method(method, "cpu", 2)
-            seconds.append(time.perf_counter() - start)
-    return {"seconds_first": seconds[0], "seconds_again": seconds[1]}
+    return found
