@@ -37,6 +37,7 @@ def compiled_by(method: str) -> list[str]:
     """Lines of the list, found by a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         wanted = {"NUMBA_CACHE_DIR": f"{folder}/compiled", "NUMBA_NUM_THREADS": "2"}
+        wanted["PANDAS_COPY_ON_WRITE"] = "0"  # which the tests set: arrays are then read-only
         command = [sys.executable, __file__, "--in", folder, method]
         done = subprocess.run(
             command, env=os.environ | wanted, stdout=subprocess.PIPE, text=True, check=True
