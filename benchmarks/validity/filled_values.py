@@ -43,6 +43,12 @@ def least_of_table(draw: np.random.Generator, samples: int, genes: int) -> Float
     return np.maximum(values[(values > limit).mean(axis=1) > 1 / 3], limit)
 
 
+def limit_of_few_digits(draw: np.random.Generator, samples: int, genes: int) -> Floats:
+    """Values of four decimals, and a limit of detection of one where they are below it."""
+    values = np.exp(draw.normal(0.0, 1.0, (genes, 1)) + draw.standard_normal((genes, samples)))
+    return np.where(values < 0.5, 0.5, np.round(values, 4))[np.median(values, axis=1) > 0.5]
+
+
 def left_missing(draw: np.random.Generator, samples: int, genes: int) -> Floats:
     """A fifth of the values is missing, and stays so."""
     values = draw.standard_normal((genes, samples))
@@ -57,6 +63,7 @@ def imputed_samples(draw: np.random.Generator, samples: int, genes: int) -> Floa
 CLAIMED: dict[str, Maker] = {
     "a quarter filled by the minimum of the gene": least_of_gene,
     "a quarter filled by the minimum of the table": least_of_table,
+    "values of four decimals, a limit of one": limit_of_few_digits,
     "a fifth left missing": left_missing,
     "a tenth imputed from the nearest genes": partial(imputed, share=0.1),
 }

@@ -70,7 +70,7 @@ import json, os, sys, time
 from pathlib import Path
 from pairtile.runtime import job
 import pairtile.cpu.compiling as compiling
-job.RUNS = {in_job}
+{before}
 listed = Path("first_run.txt")
 compiling.expect(listed)
 place, _, arguments = listed.read_text().splitlines()[0].partition(" ")
@@ -107,17 +107,25 @@ def test_of_two_processes_that_need_a_kernel_one_compiles(tmp_path: Path) -> Non
     assert sorted(process.communicate()[0] for process in both) == ["0\n", "1\n"]
 
 
-@pytest.mark.parametrize(("in_job", "compiled", "seconds"), [(True, 3, 60), (False, 1, 4)])
+@pytest.mark.parametrize(
+    ("before", "compiled", "seconds"),
+    [
+        ("job.IS_JOB = True", 3, 60),
+        ("", 1, 4),
+        ("job.IS_JOB = True; sys.executable = '/none'", 1, 4),
+    ],
+    ids=["job", "person", "cannot start"],
+)
 def test_the_end_of_a_first_run_is_compiled_beside_its_start(
-    tmp_path: Path, in_job: bool, compiled: int, seconds: float
+    tmp_path: Path, before: str, compiled: int, seconds: float
 ) -> None:
-    """By a job of the workflow: a person's own process is not forked."""
+    """By a job of the workflow, where a process can start; a person's own starts none."""
     names = ("_count_entries", "_x_log_x", "distinct_q_values")
     lines = {
         name: [x for x in first_run("mutual_information") if f":{name} " in x] for name in names
     }
     (tmp_path / "first_run.txt").write_text("".join(f"{found[0]}\n" for found in lines.values()))
-    script = BESIDE.format(in_job=in_job, last="x_log_x", seconds=seconds)
+    script = BESIDE.format(before=before, last="x_log_x", seconds=seconds)
     told = {"NUMBA_CACHE_DIR": str(tmp_path / "compiled"), "NUMBA_NUM_THREADS": "2"}
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=tmp_path, env=os.environ | told,

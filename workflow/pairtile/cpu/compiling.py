@@ -36,8 +36,9 @@ _expected: dict[str, None] = {}
 
 
 def expect(listed: Path) -> None:
-    """A file with a line for each function that a first run compiles, what it calls before it:
-    ``MODULE:FUNCTION``, a space, and the types of its arguments (``types_of``) as JSON."""
+    """Expect that a first run compiles what a file lists, where it is there: a line for each
+    function, after those that it calls: ``MODULE:FUNCTION``, a space, and the types of its
+    arguments (``types_of``) as JSON."""
     if listed.exists():
         _expected.update(dict.fromkeys(listed.read_text().splitlines()))
 
@@ -73,14 +74,15 @@ register("numba:compile", _CompileListener())
 
 
 def _share_out() -> None:
-    """Where the job has a thread for it. A new process: a fork could wait for ever for a module
-    that another thread imports, with what the job needs."""
-    if job.RUNS and os.environ["NUMBA_NUM_THREADS"] != "1":
+    """Start the process that compiles beside, where the job has a thread for it. It is no fork:
+    that could wait for ever for a module which another thread imports, with what the job needs."""
+    if job.IS_JOB and os.environ["NUMBA_NUM_THREADS"] != "1":
         code = f"from {__name__} import compile_backwards; compile_backwards()"
-        helper = subprocess.Popen([sys.executable, "-c", code], text=True, stdin=subprocess.PIPE)
-        assert helper.stdin
-        with helper.stdin:
-            helper.stdin.writelines(f"{line}\n" for line in reversed(_expected))
+        with suppress(OSError):  # it cannot start, or has ended: the job compiles all
+            beside = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE)
+            assert beside.stdin
+            with beside.stdin:
+                beside.stdin.write("\n".join(reversed(_expected)).encode())
 
 
 def compile_backwards() -> None:

@@ -49,12 +49,17 @@ def _longer_share(values: Float64Array) -> float:
     # So many values that they stay in a core's caches.
     parts = np.array_split(values, 1 + (values.size >> 14))
     number = np.concatenate(list(in_threads(decimals_of, parts)))
-    # Most values of a rare gene are 0, which has none and tells nothing of the others'.
-    decimals = np.where(np.isfinite(values) & (values != 0.0), number, np.nan)
+    decimals = np.where(np.isfinite(values), number, np.nan)
     with np.errstate(divide="ignore"):
         digits = decimals + np.floor(np.log10(np.abs(values)))
-    usual, usual_digits = (column_medians(some.T)[:, None] for some in (decimals, digits))
+    # Each value of a row once: most may be 0 or a limit of detection, which has few digits.
+    order, again = np.argsort(values, axis=1), np.zeros(values.shape, dtype=bool)
+    steps = np.diff(np.take_along_axis(values, order, axis=1), axis=1)
+    np.put_along_axis(again, order[:, 1:], steps == 0.0, axis=1)
+    distinct = (np.where(again, np.nan, some).T for some in (decimals, digits))
+    usual, usual_digits = (column_medians(some)[:, None] for some in distinct)
     longer = (decimals > usual) & (digits > usual_digits) & (usual <= MAX_COMMON_DECIMALS)
+    longer &= (~again & np.isfinite(values)).sum(axis=1, keepdims=True) > 2  # of two none is usual
     for axis in (1, 0):  # samples may have digits of their own
         longer = longer & (2 * longer.sum(axis, keepdims=True) <= values.shape[axis])
     if min(longer.any(axis=0).mean(), longer.any(axis=1).mean()) < 0.1:

@@ -17,8 +17,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from pairtile.runtime.files import atomic_path
-from pairtile.runtime.forks import in_forks
 from pairtile.runtime.record import Progress
+from pairtile.runtime.threads import in_forks
 
 GROUP_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#56B4E9", "#E69F00", "#CC79A7")
 """Colours of groups of samples, such as batches: Okabe and Ito's palette, distinct for colour-blind

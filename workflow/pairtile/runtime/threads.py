@@ -1,4 +1,4 @@
-"""Work on the parts of something by all threads of a job."""
+"""Work on the parts of something by all threads of a job, or by forks of it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from functools import cache
+from multiprocessing import get_context
 from typing import TypeVar
 
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+from pairtile.runtime.end_together import end_with_parent
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -100,6 +103,19 @@ def in_background(work: Callable[[], R]) -> Callable[[], R]:
     if threads == 1 or hasattr(_THREAD, "works"):
         return work
     return _pool(threads).submit(work).result
+
+
+def in_forks(
+    processes: int, work: Callable[..., R], *columns: Iterable[object], at_once: int = 1
+) -> Iterator[R]:
+    """``work`` of each row of the columns, in order, by forks of this process: for work that keeps
+    Python's lock. Where ``processes`` are below two, this process does it. ``at_once``: rows that a
+    fork takes at a time."""
+    if processes < 2:
+        yield from map(work, *columns)
+        return
+    with ProcessPoolExecutor(processes, get_context("fork"), end_with_parent) as pool:
+        yield from pool.map(work, *columns, chunksize=at_once)
 
 
 _END = object()

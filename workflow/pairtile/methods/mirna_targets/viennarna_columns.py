@@ -24,7 +24,7 @@ from pairtile.methods.mirna_targets.energy import (
 from pairtile.methods.mirna_targets.scoring import state_sequences
 from pairtile.methods.mirna_targets.tables import state_rows
 from pairtile.runtime.files import atomic_path, read_table
-from pairtile.runtime.forks import in_forks
+from pairtile.runtime.threads import in_forks
 
 FOR_ONE_PROCESS = 200
 """Fewer jobs than this are not worth forks."""
