@@ -310,8 +310,8 @@ def unequal_factors(values: NDArray[np.float64]) -> SizeFactors | None:
 def _small_values_are_whole(linear: NDArray[np.float64]) -> bool:
     small = linear[(linear > 0.5) & (linear < _WIDE_RANGE)]
     whole = np.rint(small)
-    several = small.size >= MIN_SMALL_VALUES and np.unique(whole).size >= MIN_SMALL_COUNTS
-    return bool(several and (np.abs(small - whole) < 0.02).mean() > 0.99)
+    are_whole = small.size >= MIN_SMALL_VALUES and (np.abs(small - whole) < 0.02).mean() > 0.99
+    return bool(are_whole and np.unique(whole).size >= MIN_SMALL_COUNTS)  # sorts, so last
 
 
 def _counts(
