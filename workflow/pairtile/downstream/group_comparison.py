@@ -24,7 +24,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from pairtile.arrays import (
     BoolArray,
@@ -373,7 +373,7 @@ class GroupComparison:
             (1.0 + self.scorer.rank_variance * np.tanh(mean) ** 2) * (1.0 / free[0] + 1.0 / free[1])
         )
         level = self.levels[_fine(np, mean)]
-        place = ((t - stats.norm.ppf(power)) * PER_UNIT).astype(np.int64)
+        place = ((t - scipy.special.ndtri(power)) * PER_UNIT).astype(np.int64)
         p = self.p.reshape(self.shape)[0, level, np.clip(place, 0, N_BINS - 1)]
         allowed = Q_VALUE * self.weights[level] / max(self.n_tested, 1)
         found = np.flatnonzero((place > 0) & (p <= allowed))
@@ -405,7 +405,7 @@ class GroupComparison:
                 for z, group, free in zip((z_a, z_b), self._observed, (n_a, n_b), strict=True)
             )
             # Classes by which groups have a correlation at p <= 0.05, and its signs there.
-            least = stats.norm.isf(0.025)
+            least = -scipy.special.ndtri(0.025)
             there_a, there_b = (
                 np.abs(z) * np.sqrt(free) >= least for z, free in ((z_a, n_a), (z_b, n_b))
             )
