@@ -193,12 +193,12 @@ class GroupComparison:
     def _observed(self) -> tuple[Group, Group]:
         return self._groups(self.within, self.layout)
 
-    def _permuted(self, draw: int) -> tuple[Group, Group]:
+    def _permuted(self, draw: int) -> tuple[Float64Array, Layout]:
         layout = self.layout._replace(codes=self.permuted[draw])
         within = within_groups(self.within, layout, self.scorer.by_rank)
         if self.tied.size:
             self._tie(within, layout.codes, draw)
-        return self._groups(within, layout)
+        return within, layout
 
     def _tie(self, within: Float64Array, codes: Int32Array, draw: int) -> None:
         """Give tied genes the ranks of the observed groups, in the order that they have: ranks of
@@ -326,7 +326,9 @@ class GroupComparison:
         step = max(1, BLOCK // max(1, self.n_pairs))
         for begin in range(0, len(draws), step):
             block = draws[begin : begin + step]
-            groups = [self._permuted(draw) for draw in block]
+            # Several at a time are so small that each has one thread; a large one has all.
+            each_draw = in_threads if len(block) > 1 else map
+            groups = [self._groups(*one) for one in each_draw(self._permuted, block)]
 
             def permute(
                 part: tuple[PairBlock, Int64Array], groups: Sequence[tuple[Group, Group]] = groups
