@@ -461,8 +461,7 @@ def _varies(values: Float64Array, codes: Int32Array) -> BoolArray:
         ordered = np.sort(values[:, codes == group], axis=1)  # missing ones last
         n = (~np.isnan(ordered)).sum(axis=1)
         varies &= n >= MIN_SAMPLES
-        most = np.ones(len(ordered), dtype=np.int64)
-        run = np.ones(len(ordered), dtype=np.int64)
+        most, run = np.ones((2, len(ordered)), dtype=np.int64)
         for column in range(1, ordered.shape[1]):
             run = np.where(ordered[:, column] == ordered[:, column - 1], run + 1, 1)
             np.maximum(most, run, out=most)
