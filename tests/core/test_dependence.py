@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from pairtile.statistics.dependence import (
+    MAX_RESULTS,
     Dependence,
     lag_one,
     measure_dependence,
+    remembered,
 )
 from pairtile.statistics.sample_effects import indicators, orthonormal
 
@@ -108,3 +110,32 @@ def test_tables_too_small_to_say_anything(shape: tuple[int, int]) -> None:
     assert isinstance(found, Dependence)
     assert not found.ordered
     assert found.groups == ()
+
+
+def test_a_table_is_measured_once_until_it_or_another_argument_changes() -> None:
+    measured = []
+
+    @remembered
+    def total(values: NDArray[np.float64], times: int = 1) -> dict[str, float]:
+        measured.append(times)
+        return {"total": times * float(np.nansum(values))}
+
+    values = np.random.default_rng(2).normal(size=(300, 500))
+    values[3, 5] = np.nan
+    first = total(values)
+    first["total"] += 1.0  # what one caller changes, another does not see
+    assert total(values.copy()) == {"total": np.nansum(values)}
+    assert measured == [1]
+    values[299, 499] += 1e-9  # in place
+    assert total(values) == {"total": np.nansum(values)}
+    total(values, 2)
+    total(np.asfortranarray(values))  # sums may differ in the last digit
+    total(values[:, ::2])
+    assert measured == [1, 1, 2, 1, 1]
+    for k in range(1, MAX_RESULTS + 1):
+        total(values + k)
+    before = len(measured)
+    total(values + MAX_RESULTS)
+    assert len(measured) == before
+    total(values[:, ::2])  # the oldest went
+    assert len(measured) == before + 1

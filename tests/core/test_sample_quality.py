@@ -22,6 +22,7 @@ from pairtile.report.figures import (
     sample_sizes,
     time_courses,
 )
+from pairtile.report.make_figures import figures_of
 from pairtile.report.results import Results, read_results
 from pairtile.report.style import GREY, GROUP_COLOURS
 from pairtile.report.text import page_text
@@ -142,7 +143,7 @@ def test_the_page_names_the_lowest_samples_and_colours_batches(results: Path) ->
     legend = components.figure.legends[0]
     assert {text.get_text() for text in legend.get_texts()} == {"plate one", "plate $two$"}
     components.figure.canvas.draw()  # a name is no mathematics
-    assert {"samples", "components"} <= set(read.method_report.figures or {})
+    assert {"samples", "components"} <= set(figures_of(read))
 
 
 def test_without_a_state_there_is_nothing_to_show(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from pkgutil import resolve_name
 
 import lxml.html
 import numpy as np
@@ -35,8 +36,8 @@ def assert_described(
         names += np.load(out / "scores.npz").files
     if "figures" in kinds:
         report = get_method(method).part(get_method(method).report)
-        own = [figure for figure in report.figures if figure not in COMMON_FIGURES]
-        names += [re.sub(r"_\d$", "_1", figure) for figure in own]
+        own = [name for name in resolve_name(report.figures) if name not in COMMON_FIGURES]
+        names += [re.sub(r"_\d$", "_1", name) for name in own]
     if "counts" in kinds:
         names += read_json(out / "summary.json")["counts"]
     if "threshold" in kinds:

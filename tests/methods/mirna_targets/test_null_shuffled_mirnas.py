@@ -17,6 +17,7 @@ from mirna_sequences import plain, random_sequences, write_random
 from pairtile.engine.selection import Selection
 from pairtile.gpu.device import choose
 from pairtile.methods.mirna_targets import score as mirna_targets
+from pairtile.methods.mirna_targets.charts import FIGURES
 from pairtile.methods.mirna_targets.config import AlignmentConfig
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
 from pairtile.methods.mirna_targets.kernels.pair_scores import (
@@ -44,7 +45,6 @@ from pairtile.methods.mirna_targets.null import (
     prepare_null,
     transcript_model,
 )
-from pairtile.methods.mirna_targets.report import REPORT
 from pairtile.methods.mirna_targets.scoring import CODES
 from pairtile.methods.mirna_targets.search import SequenceBatch, TargetSearch
 from pairtile.report.results import read_results
@@ -474,8 +474,7 @@ def test_the_page_begins_with_signal_and_chance(tmp_path: Path) -> None:
     with np.load(out / "scores.npz") as scores:
         expected = scores["null_expected"][-1]
     assert page_text(results).rows("key_numbers")[1][0] == f"{expected:.0f}"
-    assert REPORT.figures is not None
-    assert next(iter(REPORT.figures)) == "signal"
-    drawn = REPORT.figures["signal"](results)
+    assert next(iter(FIGURES)) == "signal"
+    drawn = FIGURES["signal"](results)
     assert drawn is not None
     assert len(drawn.figure.axes) == 2

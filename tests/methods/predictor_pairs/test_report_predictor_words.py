@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from method_pages import parts_of
+from pairtile.methods.predictor_pairs.charts import FIGURES
 from pairtile.methods.predictor_pairs.report import TEXT
 from pairtile.report.method_report import made_of
 from pairtile.report.results import read_results
@@ -50,7 +51,7 @@ def test_every_form_of_the_search_has_words_for_all_it_shows(
     results = read_results(out)
     columns = set(results.network) - {"source", "target"}
     assert all(hint for _, hint in TEXT.headings(columns, "network.parquet"))
-    for draw in results.method_report.figures.values():
+    for draw in FIGURES.values():
         made_of(results, draw)
     page = plain_page(out)
     assert parts_of(page) == [name for name in PARTS if name != "figures"]

@@ -12,7 +12,7 @@ import pytest
 from method_pages import drawn_in, parts_of, table_of, tiles_of
 from motion_reports import analysis, of_tables, two_states
 from pairtile.errors import StoreError
-from pairtile.methods.trajectory_correlation.report import FIGURES
+from pairtile.methods.trajectory_correlation.charts import FIGURES
 from pairtile.methods.trajectory_correlation.report_results import (
     MotionResults,
     motion_results,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import NDArray
 
 from pairtile.api.table import is_anndata
@@ -15,7 +16,6 @@ from pairtile.io.names import rows_of
 
 if TYPE_CHECKING:
     from anndata import AnnData
-    from scipy.sparse import csr_matrix
 
 
 def add_network(
@@ -113,9 +113,7 @@ def _weight(network: pd.DataFrame, weight: str | None) -> str | None:
 
 def _matrix(
     rows: list[NDArray[np.int64]], values: NDArray[np.float64], n: int, directed: bool
-) -> csr_matrix:
-    from scipy.sparse import csr_array, csr_matrix  # what no other call should wait for
-
+) -> scipy.sparse.csr_matrix:
     source, target = rows
     if not directed:
         source, target = np.append(source, target), np.append(target, source)
@@ -125,7 +123,9 @@ def _matrix(
     table = table.loc[table["value"].abs().sort_values(ascending=False, kind="stable").index]
     table = table.drop_duplicates(["s", "t"])
     # A matrix is what AnnData of every version writes.
-    return csr_matrix(csr_array((table["value"], (table["s"], table["t"])), shape=(n, n)))
+    return scipy.sparse.csr_matrix(
+        scipy.sparse.csr_array((table["value"], (table["s"], table["t"])), shape=(n, n))
+    )
 
 
 def _storable(settings: Mapping[str, object]) -> dict[str, object]:

@@ -29,10 +29,11 @@ from pairtile.gpu.device import choose
 from pairtile.io.in_memory import inputs_in_memory
 from pairtile.io.names import GeneNames
 from pairtile.io.regulators import find_regulators
+from pairtile.io.sparse_rows import stored_values
 from pairtile.preprocess.expression import prepare_expression
 from pairtile.preprocess.items import formula_warnings
 from pairtile.preprocess.samples import read_arranged
-from pairtile.preprocess.value_kind import whole_counts
+from pairtile.preprocess.value_kind import measure_scale, whole_counts
 from pairtile.statistics.counting_noise import Counts, name_keys, relative_depths
 from pairtile.statistics.exchangeable import Exchangeable
 
@@ -148,8 +149,9 @@ def differential(
     groups = label_table({"label": label}, table).columns["label"]
     with inputs_in_memory(inputs.held):
         arranged, design = read_arranged(analysis)
-    raw = whole_counts(arranged.values)
-    prepared = prepare_expression(arranged, analysis.preprocess, design=design)
+    scale = measure_scale(stored_values(arranged.values))
+    raw = whole_counts(arranged.values, scale=scale)
+    prepared = prepare_expression(arranged, analysis.preprocess, design=design, scale=scale)
     design, found = prepared.design, [*prepared.messages, *formula_warnings(prepared.genes)]
     kept = pd.Index(arranged.genes).get_indexer(pd.Index(prepared.genes))
     genes = as_labelled(table.labels, prepared.genes)
@@ -159,8 +161,7 @@ def differential(
         rows, _, said = find_regulators(listed, GeneNames.of_items(prepared.items, False, False))
         found += said
     if raw is not None and prepared.quality.is_counts:
-        raw = raw[kept]
-        removed = "degrees_given_up" in design.state
+        raw, removed = raw[kept], "degrees_given_up" in design.state
         counts = Counts(raw, relative_depths(raw), name_keys(prepared.genes), removed)
     compared = LabelledSamples(
         prepared.values,

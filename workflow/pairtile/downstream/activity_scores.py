@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
-from scipy.special import ndtri
+import scipy
 
 from pairtile.arrays import Float64Array
 from pairtile.engine.large_table import row_blocks
@@ -21,7 +20,7 @@ _EPSILON = 2.2e-16  # decoupler's, so that |r| = 1 has a finite t
 Table = Any
 """float64 (genes, samples), NaN where missing; or any of scipy's sparse kinds, of that shape."""
 
-is_sparse: Callable[[Table], bool] = sparse.issparse  # its own type narrows too far
+is_sparse: Callable[[Table], bool] = scipy.sparse.issparse  # its own type narrows too far
 
 
 class Regulons(NamedTuple):
@@ -30,8 +29,8 @@ class Regulons(NamedTuple):
     target is, above 0 to 1."""
 
     names: list[str]
-    weights: sparse.csr_array
-    likelihood: sparse.csr_array
+    weights: scipy.sparse.csr_array
+    likelihood: scipy.sparse.csr_array
 
 
 class Scale(NamedTuple):
@@ -46,7 +45,7 @@ def gene_scale(values: Table) -> Scale:
     """Of float64 (genes, samples), NaN where missing, or a scipy sparse table."""
     n_genes, n_samples = values.shape
     mean, squares, free = np.zeros(n_genes), np.zeros(n_genes), np.empty(n_genes)
-    rows_of = sparse.csr_array(values) if is_sparse(values) else values
+    rows_of = scipy.sparse.csr_array(values) if is_sparse(values) else values
     for rows in row_blocks(values.shape, _BLOCK_VALUES):
         if is_sparse(values):
             block = rows_of[rows].astype(np.float64)
@@ -101,8 +100,8 @@ def univariate_linear_model(
         n_genes = values.shape[0]
         inverse = np.ones(n_genes) if scale is None else 1 / scale.sd
         offset = np.zeros(n_genes) if scale is None else scale.mean / scale.sd
-        scaled_weights = (weights @ sparse.diags_array(inverse)).tocsr()
-        columns: Table = sparse.csc_array(values)
+        scaled_weights = (weights @ scipy.sparse.diags_array(inverse)).tocsr()
+        columns: Table = scipy.sparse.csc_array(values)
         for begin, end in _sample_blocks(*values.shape):
             block = columns[:, begin:end].astype(np.float64)
             sum_y = inverse @ block - offset.sum()
@@ -154,13 +153,13 @@ def viper(values: Table, regulons: Regulons, scale: Scale | None = None) -> Floa
     Parameters and result as for ``univariate_linear_model``; a sparse table is dense by blocks.
     """
     top = regulons.likelihood.max(axis=1).toarray().ravel()
-    share = sparse.diags_array(1 / np.where(top > 0, top, 1.0)) @ regulons.likelihood
+    share = scipy.sparse.diags_array(1 / np.where(top > 0, top, 1.0)) @ regulons.likelihood
     total = share.sum(axis=1)
     size = np.sqrt(share.multiply(share).sum(axis=1))
-    share = (sparse.diags_array(1 / np.where(total > 0, total, 1.0)) @ share).tocsr()
+    share = (scipy.sparse.diags_array(1 / np.where(total > 0, total, 1.0)) @ share).tocsr()
     signed = share.multiply(regulons.weights).tocsr()
     unsure = (share - share.multiply(abs(regulons.weights))).tocsr()
-    columns = sparse.csc_array(values) if is_sparse(values) else values
+    columns = scipy.sparse.csc_array(values) if is_sparse(values) else values
     result = np.empty((signed.shape[0], values.shape[1]))
     for begin, end in _sample_blocks(*values.shape):
         block = np.ascontiguousarray(_dense(columns, begin, end, scale).T)
@@ -168,8 +167,8 @@ def viper(values: Table, regulons: Regulons, scale: Scale | None = None) -> Floa
         n = np.maximum((~np.isnan(block)).sum(axis=1, keepdims=True), 1)
         block /= n + 1
         # The largest distance from the middle is (n - 1) / (n + 1), of the first and last rank.
-        outside = np.nan_to_num(ndtri(np.abs(block - 0.5) * 2 + 1 / (n + 1)))
-        along = signed @ np.nan_to_num(ndtri(block)).T
+        outside = np.nan_to_num(scipy.special.ndtri(np.abs(block - 0.5) * 2 + 1 / (n + 1)))
+        along = signed @ np.nan_to_num(scipy.special.ndtri(block)).T
         tails = unsure @ outside.T
         score = (np.abs(along) + np.maximum(tails, 0.0)) * np.sign(along)
         result[:, begin:end] = score * size[:, None]

@@ -7,8 +7,7 @@ right singular vector of its standardised genes, of length 1, with the sign of t
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import eigh
-from scipy.special import stdtr
+import scipy
 
 from pairtile.arrays import Float64Array, Int32Array, IntegerArray
 
@@ -45,7 +44,9 @@ def eigengene(z: Float64Array) -> tuple[Float64Array, float]:
     """
     genes, samples = z.shape
     top = min(genes, samples) - 1
-    value, vectors = eigh(z.T @ z if samples <= genes else z @ z.T, subset_by_index=[top, top])
+    value, vectors = scipy.linalg.eigh(
+        z.T @ z if samples <= genes else z @ z.T, subset_by_index=[top, top]
+    )
     found = vectors[:, 0]
     if samples > genes:
         found = z.T @ found
@@ -90,4 +91,6 @@ def correlation_p(r: Float64Array, degrees: float | Float64Array) -> Float64Arra
     """p of Pearson's r with so many degrees of freedom, two-sided, by Student's t."""
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.abs(r) * np.sqrt(degrees / np.maximum(1 - r * r, 0.0))
-        return np.asarray(np.where(degrees > 0, np.clip(2 * stdtr(degrees, -t), 0.0, 1.0), 1.0))
+        return np.asarray(
+            np.where(degrees > 0, np.clip(2 * scipy.special.stdtr(degrees, -t), 0.0, 1.0), 1.0)
+        )

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_array
-from scipy.stats import hypergeom, norm, rankdata, t
+import scipy
 
 from pairtile.arrays import BoolArray, Float64Array
 from pairtile.downstream.eigengenes import standardise
 
 
 def overlap_tests(
-    listed: BoolArray, sets: csr_array, possible: BoolArray | None = None
+    listed: BoolArray, sets: scipy.sparse.csr_array, possible: BoolArray | None = None
 ) -> pd.DataFrame:
     """Hypergeometric test of one list of genes with each set: P(overlap as large, or larger).
 
@@ -38,7 +37,7 @@ def overlap_tests(
     size = np.rint(sets @ background.astype(np.float64))
     overlap = np.rint(sets @ listed.astype(np.float64)).astype(np.int64)
     total, drawn = int(background.sum()), int(listed.sum())
-    p = np.asarray(hypergeom.sf(overlap - 1, total, size.astype(np.int64), drawn))
+    p = np.asarray(scipy.stats.hypergeom.sf(overlap - 1, total, size.astype(np.int64), drawn))
     found = {
         "overlap": overlap,
         "expected": size * drawn / max(total, 1),
@@ -48,7 +47,7 @@ def overlap_tests(
 
 
 def rank_tests(
-    scores: Float64Array, sets: csr_array, excess: Float64Array, degrees: float
+    scores: Float64Array, sets: scipy.sparse.csr_array, excess: Float64Array, degrees: float
 ) -> pd.DataFrame:
     """Mean rank of each set's genes among all, correlations of genes respected.
 
@@ -75,7 +74,7 @@ def rank_tests(
         Degrees of freedom by which ``excess`` was estimated. The p-value is that of t with the
         degrees of Satterthwaite (1946).
     """
-    ranks = rankdata(scores)
+    ranks = scipy.stats.rankdata(scores)
     n = ranks.size
     size = sets.sum(axis=1)
     rest = np.maximum(n - size, 1)
@@ -85,7 +84,7 @@ def rank_tests(
     with np.errstate(invalid="ignore", divide="ignore"):
         z = np.where(drawn > 0, difference / np.sqrt(drawn + added), 0.0)
         freedom = np.where(added > 0, degrees * ((drawn + added) / added) ** 2, np.inf)
-    p = 2 * t.sf(np.abs(z), np.minimum(freedom, 1e9))
+    p = 2 * scipy.stats.t.sf(np.abs(z), np.minimum(freedom, 1e9))
     inflation = 1 + added / np.where(drawn > 0, drawn, 1.0)
     found = {"effect": 0.5 + difference / n, "z": z, "p_value": p, "inflation": inflation}
     return pd.DataFrame(found)
@@ -95,7 +94,7 @@ def excess_by_profile(
     scores: Float64Array,
     values: Float64Array,
     profile: Float64Array,
-    sets: csr_array,
+    sets: scipy.sparse.csr_array,
     free_samples: int,
 ) -> tuple[Float64Array, float]:
     """What sampling adds to the variance of mean ranks by correlation with a profile.
@@ -123,7 +122,7 @@ def excess_by_profile(
     noise = 1 / np.sqrt(max(1, free_samples - 3))
     z = np.arctanh(np.clip(scores, -1 + 1e-9, 1 - 1e-9))
     ordered = np.sort(z)
-    places = np.median(z) + noise * norm.ppf((np.arange(20) + 0.5) / 20)
+    places = np.median(z) + noise * scipy.stats.norm.ppf((np.arange(20) + 0.5) / 20)
     above, below = (np.searchsorted(ordered, places + side * noise) for side in (1, -1))
     density = float((above - below).mean()) / (2 * noise)
     residuals, along = standardise(values), standardise(profile[None])[0]

@@ -24,7 +24,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from pairtile.arrays import (
     BoolArray,
@@ -193,12 +193,12 @@ class GroupComparison:
     def _observed(self) -> tuple[Group, Group]:
         return self._groups(self.within, self.layout)
 
-    def _permuted(self, draw: int) -> tuple[Group, Group]:
+    def _permuted(self, draw: int) -> tuple[Float64Array, Layout]:
         layout = self.layout._replace(codes=self.permuted[draw])
         within = within_groups(self.within, layout, self.scorer.by_rank)
         if self.tied.size:
             self._tie(within, layout.codes, draw)
-        return self._groups(within, layout)
+        return within, layout
 
     def _tie(self, within: Float64Array, codes: Int32Array, draw: int) -> None:
         """Give tied genes the ranks of the observed groups, in the order that they have: ranks of
@@ -326,7 +326,9 @@ class GroupComparison:
         step = max(1, BLOCK // max(1, self.n_pairs))
         for begin in range(0, len(draws), step):
             block = draws[begin : begin + step]
-            groups = [self._permuted(draw) for draw in block]
+            # Several at a time are so small that each has one thread; a large one has all.
+            each_draw = in_threads if len(block) > 1 else map
+            groups = [self._groups(*one) for one in each_draw(self._permuted, block)]
 
             def permute(
                 part: tuple[PairBlock, Int64Array], groups: Sequence[tuple[Group, Group]] = groups
@@ -373,7 +375,7 @@ class GroupComparison:
             (1.0 + self.scorer.rank_variance * np.tanh(mean) ** 2) * (1.0 / free[0] + 1.0 / free[1])
         )
         level = self.levels[_fine(np, mean)]
-        place = ((t - stats.norm.ppf(power)) * PER_UNIT).astype(np.int64)
+        place = ((t - scipy.special.ndtri(power)) * PER_UNIT).astype(np.int64)
         p = self.p.reshape(self.shape)[0, level, np.clip(place, 0, N_BINS - 1)]
         allowed = Q_VALUE * self.weights[level] / max(self.n_tested, 1)
         found = np.flatnonzero((place > 0) & (p <= allowed))
@@ -405,7 +407,7 @@ class GroupComparison:
                 for z, group, free in zip((z_a, z_b), self._observed, (n_a, n_b), strict=True)
             )
             # Classes by which groups have a correlation at p <= 0.05, and its signs there.
-            least = stats.norm.isf(0.025)
+            least = -scipy.special.ndtri(0.025)
             there_a, there_b = (
                 np.abs(z) * np.sqrt(free) >= least for z, free in ((z_a, n_a), (z_b, n_b))
             )
@@ -459,8 +461,7 @@ def _varies(values: Float64Array, codes: Int32Array) -> BoolArray:
         ordered = np.sort(values[:, codes == group], axis=1)  # missing ones last
         n = (~np.isnan(ordered)).sum(axis=1)
         varies &= n >= MIN_SAMPLES
-        most = np.ones(len(ordered), dtype=np.int64)
-        run = np.ones(len(ordered), dtype=np.int64)
+        most, run = np.ones((2, len(ordered)), dtype=np.int64)
         for column in range(1, ordered.shape[1]):
             run = np.where(ordered[:, column] == ordered[:, column - 1], run + 1, 1)
             np.maximum(most, run, out=most)

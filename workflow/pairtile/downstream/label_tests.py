@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import f as f_distribution
-from scipy.stats import sem, t
+import scipy
 
 from pairtile.arrays import Float64Array, Int32Array, Int64Array, IntegerArray
 from pairtile.io.annotations import Condition
@@ -95,7 +94,11 @@ def label_means(profiles: Float64Array, condition: Condition) -> list[str]:
         of_label = {}
         for code, label in enumerate(condition.labels):
             some = row[(condition.codes == code) & ~np.isnan(row)]
-            half = t.ppf(0.975, some.size - 1) * sem(some) if some.size > 1 else np.nan
+            half = (
+                scipy.stats.t.ppf(0.975, some.size - 1) * scipy.stats.sem(some)
+                if some.size > 1
+                else np.nan
+            )
             text = f"{label} {some.mean():z.2f}" if some.size else f"{label} unknown"
             of_label[text + (f" ± {half:.2f}" if half == half else "")] = some.mean()
         found.append(", ".join(sorted(of_label, key=of_label.__getitem__, reverse=True)))
@@ -142,7 +145,7 @@ def _tests(
     rest = degrees - q + 1
     if rest <= 0:
         return nothing, nothing
-    p = f_distribution.sf(squared * rest / (degrees * q), q, rest)
+    p = scipy.stats.f.sf(squared * rest / (degrees * q), q, rest)
     effect = nothing
     if labels.shape[1] == 1 or q == 1:
         # Of two labels the last column: by it the second lies above the first.

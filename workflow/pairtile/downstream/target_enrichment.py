@@ -23,8 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
+import scipy
 
 from pairtile.arrays import BoolArray, Float32Array, Float64Array, Int64Array, IntegerArray
 from pairtile.downstream.eigengenes import within_batches
@@ -106,7 +105,9 @@ def target_enrichment(
     shared = some @ some.T
     # Sets are alike that share half of the genes of either.
     alike = shared >= 0.5 * (np.diag(shared)[:, None] + np.diag(shared) - shared)
-    family = connected_components(csr_array(alike), directed=False)[1].astype(np.int64)
+    family = scipy.sparse.csgraph.connected_components(
+        scipy.sparse.csr_array(alike), directed=False
+    )[1].astype(np.int64)
     p_sets, all_p_sets = _against_sets(scores, family, draws, random)
     each = {
         "r_targets": np.einsum("ij,ij->i", regulators, mean_targets),

@@ -12,9 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.spatial.distance import squareform
-from scipy.special import erfc
+import scipy
 
 from pairtile.arrays import Float64Array, FloatingArray, Int32Array
 from pairtile.config.modules import GeneModulesConfig
@@ -102,8 +100,10 @@ def modules_of_distances(
         apart = np.max([1 - np.corrcoef(eigengenes(z, labels)[0]) for z in standard], axis=0)
         apart = (apart + apart.T) / 2
         np.fill_diagonal(apart, 0.0)
-        merges = linkage(squareform(apart, checks=False), method="average")
-        joined = fcluster(merges, config.merge_height, criterion="distance")
+        merges = scipy.cluster.hierarchy.linkage(
+            scipy.spatial.distance.squareform(apart, checks=False), method="average"
+        )
+        joined = scipy.cluster.hierarchy.fcluster(merges, config.merge_height, criterion="distance")
         if joined.max() == count:
             break
         labels = renumbered_by_size(np.concatenate([[0], joined])[labels])
@@ -152,4 +152,4 @@ def _refine(
 
 def _fisher_p(r: Float64Array, n: int) -> Float64Array:
     with np.errstate(divide="ignore"):
-        return np.asarray(erfc(np.abs(np.arctanh(r)) * np.sqrt(max(n - 3, 1) / 2)))
+        return np.asarray(scipy.special.erfc(np.abs(np.arctanh(r)) * np.sqrt(max(n - 3, 1) / 2)))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from pairtile.declare.messages import messages_of
@@ -35,7 +36,6 @@ from pairtile.io.text_file import check_file, check_unpacked_size
 
 if TYPE_CHECKING:
     import h5py  # type: ignore[import-untyped]
-    from scipy.sparse import csr_array
 
 message = messages_of(__package__)
 
@@ -321,11 +321,9 @@ def _turned(
     return values
 
 
-def _genes_in_rows(stored: Stored, shape: tuple[int, ...], by_gene: bool) -> csr_array:
+def _genes_in_rows(stored: Stored, shape: tuple[int, ...], by_gene: bool) -> scipy.sparse.csr_array:
     """A sparse matrix of cells x genes as scipy's ``csr`` of genes x cells. Entries that lie cell
     after cell are put in place some at a time, so that they are in memory once."""
-    from scipy import sparse
-
     n_cells, n_genes = shape
     starts, data, indices = stored["indptr"][:].astype(np.int64), stored["data"], stored["indices"]
     n_lines, n_places = (n_genes, n_cells) if by_gene else (n_cells, n_genes)
@@ -345,7 +343,7 @@ def _genes_in_rows(stored: Stored, shape: tuple[int, ...], by_gene: bool) -> csr
     kind = np.int32 if max(data.size, n_cells) < 2**31 else np.int64
     if by_gene:
         places = indices[:].astype(kind, copy=False)
-        return sparse.csr_array(
+        return scipy.sparse.csr_array(
             (as_native_type(data[:]), places, starts.astype(kind)), (n_genes, n_cells)
         )
     ends = np.concatenate([[0], np.cumsum(gene_sizes)])
@@ -355,7 +353,7 @@ def _genes_in_rows(stored: Stored, shape: tuple[int, ...], by_gene: bool) -> csr
         first = np.searchsorted(starts, block.start, side="right") - 1
         genes, part = indices[block].astype(np.int64), as_native_type(data[block])
         put_by_gene(genes, part, starts, block.start, first, free, cells, values)
-    return sparse.csr_array((values, cells, ends.astype(kind)), (n_genes, n_cells))
+    return scipy.sparse.csr_array((values, cells, ends.astype(kind)), (n_genes, n_cells))
 
 
 def _bytes(stored: Stored) -> int:
@@ -411,8 +409,6 @@ def read_loom(path: str | PathLike[str], scratch: Path | None = None) -> Table:
     ``Accession``; cells by ``CellID`` or the like. A matrix of a fifth of zeros or more is kept
     sparse. Raises InputError for other content.
     """
-    from scipy import sparse
-
     with _open(path, "loom") as file:
         if not {"matrix", "row_attrs", "col_attrs"} <= set(file):
             found = f"HDF5 with {', '.join(file) or 'nothing'}"
@@ -442,8 +438,8 @@ def read_loom(path: str | PathLike[str], scratch: Path | None = None) -> Table:
         filled = sum(int(np.count_nonzero(matrix[rows])) for rows in blocks)
         values: Values
         if filled <= (1 - MIN_ZEROS) * matrix.size:
-            parts = [sparse.csr_array(matrix[rows]) for rows in blocks]
-            values = SparseRows(sparse.vstack(parts, format="csr"))
+            parts = [scipy.sparse.csr_array(matrix[rows]) for rows in blocks]
+            values = SparseRows(scipy.sparse.vstack(parts, format="csr"))
         else:
             values = empty_table(shape, scratch)
             for rows in blocks:

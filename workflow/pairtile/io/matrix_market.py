@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from itertools import islice
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
+import scipy
 from numpy.typing import NDArray
 
 from pairtile.declare.messages import Message, messages_of
@@ -40,9 +40,6 @@ from pairtile.io.text_file import (
 )
 from pairtile.io.text_table import number
 
-if TYPE_CHECKING:
-    from scipy import sparse
-
 message = messages_of(__package__)
 
 _FIELDS = ("real", "double", "integer", "pattern")
@@ -56,7 +53,7 @@ _MAX_COMMENTS = 10_000
 
 def read_matrix_market(
     path: str | PathLike[str], header: _Header | None = None
-) -> sparse.csr_array:
+) -> scipy.sparse.csr_array:
     """Read a matrix, float64, NaN where a value is ``nan``; plain or gzip.
 
     ``header``: what was read of it before.
@@ -86,10 +83,10 @@ def read_matrix_market(
         off = rows != columns
         rows, columns = np.append(rows, columns[off]), np.append(columns, rows[off])
         values = np.append(values, header.mirror * values[off])
-    from scipy import sparse  # a sixth of a second, which every job would pay
-
     rows, columns = rows - 1, columns - 1
-    matrix = sparse.coo_array((values, (rows, columns)), (header.rows, header.columns)).tocsr()
+    matrix = scipy.sparse.coo_array(
+        (values, (rows, columns)), (header.rows, header.columns)
+    ).tocsr()
     if matrix.nnz < len(values):  # those that are there twice became one
         order = np.lexsort((columns, rows))
         twice = (np.diff(rows[order]) == 0) & (np.diff(columns[order]) == 0)

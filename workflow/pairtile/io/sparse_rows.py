@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from pairtile.cpu.njit import njit
 from pairtile.engine.large_table import take_columns
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array, sparray, spmatrix
 
 
 @njit(nogil=True)
@@ -74,12 +72,12 @@ class SparseRows:
     added up.
     """
 
-    def __init__(self, matrix: sparray | spmatrix) -> None:
+    def __init__(self, matrix: scipy.sparse.sparray | scipy.sparse.spmatrix) -> None:
         rows = plain_matrix(matrix).tocsr()
         if not rows.has_canonical_format:
             rows = rows.astype(np.float64)
             rows.sum_duplicates()
-        self.matrix: csr_array = rows
+        self.matrix: scipy.sparse.csr_array = rows
         self.shape: tuple[int, int] = rows.shape
 
     def __getitem__(self, rows: slice | NDArray[np.int64]) -> NDArray[np.float64]:
@@ -95,12 +93,10 @@ class SparseRows:
 
     def replaced(self, at: NDArray[np.int64], rows: Sequence[NDArray[np.float64]]) -> SparseRows:
         """The table with other values, one array (samples,) each, for the genes ``at``."""
-        from scipy import sparse
-
-        parts = [self.matrix, *(sparse.csr_array(row[None]) for row in rows)]
+        parts = [self.matrix, *(scipy.sparse.csr_array(row[None]) for row in rows)]
         order = np.arange(self.shape[0])
         order[at] = self.shape[0] + np.arange(len(rows))
-        return SparseRows(sparse.vstack(parts, format="csr")[order])
+        return SparseRows(scipy.sparse.vstack(parts, format="csr")[order])
 
 
 Values = np.ndarray | SparseRows

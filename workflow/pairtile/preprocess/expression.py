@@ -148,6 +148,7 @@ def prepare_expression(
     design: SampleDesign | None = None,
     scratch: Path | None = None,
     half: bool = False,
+    scale: Scale | None = None,
 ) -> Prepared:
     """Prepare a table as the configuration's `preprocess` section asks.
 
@@ -156,7 +157,7 @@ def prepare_expression(
     that a sparse table (``io.sparse_rows``) is never made dense: with a folder ``scratch``, the
     values of its kept genes are mapped from a file there where they are many. With ``half``, more
     than ``HALF_VALUES`` normal scores of counts are float16 in that file: whoever works on them
-    takes them as float64 first.
+    takes them as float64 first. ``scale``: of the values, where it is known.
 
     In this order: ``cpm`` and what else normalises the raw values of all genes; log2, with
     zeros to missing unless a pseudocount is added; genes observed in fewer than ``min_samples``
@@ -192,7 +193,7 @@ def prepare_expression(
         )
     cleaning = CleaningLog(n_genes)
     counting = in_background(partial(count_values, values))
-    scale, counted = measure_scale(stored_values(values)), counting()
+    scale, counted = scale or measure_scale(stored_values(values)), counting()
     cleaning.n_missing_input = counted.n_missing.astype(np.int32)
     say_done(message("table_read", source=expression.source, genes=n_genes, samples=n_samples))
     say_done(message("missing_values", n=int(counted.n_missing.sum()), values=n_genes * n_samples))
@@ -518,8 +519,7 @@ def _warn_of_normalised_cells(
         return
     if (counted.n_positive == counted.totals.size).sum() >= MIN_POSITIVE:
         return  # bulk
-    how = normalisation_of(columns_of(values, sample_of_cells(counted.totals.size)).T)
-    if how:
+    if how := normalisation_of(columns_of(values, sample_of_cells(counted.totals.size)).T):
         cleaning.add_message("normalised_cells", how=how)
 
 

@@ -14,7 +14,7 @@ from pairtile.engine.state import copy_rows
 from pairtile.preprocess.statistics import column_medians
 from pairtile.preprocess.value_kind import INVERSES, MAX_DECIMALS, in_decimals
 from pairtile.runtime.threads import in_threads
-from pairtile.statistics.dependence import MAX_GENES, MAX_SAMPLES, evenly_spaced
+from pairtile.statistics.dependence import MAX_GENES, MAX_SAMPLES, evenly_spaced, remembered
 
 MAX_COMMON_DECIMALS = 6
 """Values that most have more decimals of are computed: no digit tells of what they were made."""
@@ -26,6 +26,7 @@ NEIGHBOURS, MIN_MEANS = 22, 3
 """Nearest rows of which some may make a mean; fewer means tell nothing."""
 
 
+@remembered
 def are_filled_in(values: Float64Array) -> bool:
     """Whether missing values of a table seem to be filled in from others of it.
 

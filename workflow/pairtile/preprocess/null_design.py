@@ -26,6 +26,7 @@ from pairtile.statistics.dependence import (
     Dependence,
     evenly_spaced,
     measure_dependence,
+    remembered,
     standardised,
     trending_share,
 )
@@ -81,6 +82,7 @@ class NullDesign:
         return cls("permutation", np.zeros(n_samples, np.int32), np.zeros(1, bool), reason)
 
 
+@remembered
 @one_blas_thread()
 def dependence_arrays(
     values: NDArray[np.float64], stated: SampleArrays

@@ -337,10 +337,13 @@ def _counts(
     return replace(expression, values=counts)
 
 
-def whole_counts(values: Values, scratch: Path | None = None) -> NDArray[np.unsignedinteger] | None:
+def whole_counts(
+    values: Values, scratch: Path | None = None, scale: Scale | None = None
+) -> NDArray[np.unsignedinteger] | None:
     """Counts (genes, samples) in the smallest type that holds them, estimated ones rounded, 0 where
-    missing; None where the values are none. Many are mapped from a file in ``scratch``."""
-    scale = measure_scale(stored_values(values))
+    missing; None where the values are none. Many are mapped from a file in ``scratch``. ``scale``:
+    of the values, where it is known."""
+    scale = scale or measure_scale(stored_values(values))
     if not scale.is_counts or scale.maximum > 2.0**53:
         return None
     found = empty_table(values.shape, scratch, np.min_scalar_type(int(scale.maximum) + 1))

@@ -22,7 +22,8 @@ from pairtile.report.text import Texts, page_text
 def figures_of(results: Results) -> Mapping[str, FigureMaker]:
     """Every figure that an analysis may have, in the order of the page: those of its method, those
     of the stages, then the network of one item, which the page draws itself."""
-    own = results.method_report.figures or COMMON_FIGURES
+    figures = results.method_report.figures
+    own = resolve_name(figures) if isinstance(figures, str) else figures
     return {**own, **resolve_name(f"{PACKAGE}.charts:FIGURES"), "regulator": regulator}
 
 

@@ -220,7 +220,8 @@ class MethodReport:
         Names and sentences.
     figures
         Name -> the function that draws it, in the order of the page: what page, files and
-        ``Results.figure`` show. None: the common ones (``pairtile.report.figures.COMMON_FIGURES``).
+        ``Results.figure`` show. Or where this mapping is, ``MODULE:NAME``: then Matplotlib is not
+        loaded before a figure is drawn.
     sections
         Sections of the method's own; they follow the figures.
     grouping
@@ -232,7 +233,7 @@ class MethodReport:
     """
 
     text: MethodText
-    figures: Mapping[str, FigureMaker] | None = None
+    figures: Mapping[str, FigureMaker] | str = "pairtile.report.figures:COMMON_FIGURES"
     sections: tuple[SectionMaker, ...] = field(default=())
     grouping: Callable[[Results, pd.Index[str]], Grouping | None] = field(default=stage_modules)
     answer: Answer = field(default=Answer(best_edges))

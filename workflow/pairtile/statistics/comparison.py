@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from pairtile.statistics.evaluation import require_columns
 
@@ -81,7 +81,7 @@ def compare_networks(first: pd.DataFrame, second: pd.DataFrame) -> Comparison:
     among = [part[first & second] for part, (first, second) in zip((one, two), ends, strict=True)]
     drawn = len(both) * (len(both) - 1) // 2, len(among[0]), len(among[1])
     n_shared = len(among[0].index.intersection(among[1].index))
-    p_overlap = stats.hypergeom.sf(n_shared - 1, *drawn) if drawn[0] else np.nan
+    p_overlap = scipy.stats.hypergeom.sf(n_shared - 1, *drawn) if drawn[0] else np.nan
     return Comparison(
         items_first=len(items[0]),
         items_second=len(items[1]),
@@ -91,7 +91,7 @@ def compare_networks(first: pd.DataFrame, second: pd.DataFrame) -> Comparison:
         pairs_shared=len(shared),
         jaccard=len(shared) / union if union else float("nan"),
         p_overlap=float(p_overlap),
-        rank_correlation=float(stats.spearmanr(*sizes).statistic if ranked else np.nan),
+        rank_correlation=float(scipy.stats.spearmanr(*sizes).statistic if ranked else np.nan),
         sign_changes=int((a * b < 0).sum()),
         hubs_first=hubs[0],
         hubs_second=hubs[1],

@@ -6,24 +6,65 @@ not, from the values alone.
 
 from __future__ import annotations
 
+import pickle
+from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, wraps
+from hashlib import blake2b
+from typing import Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 import scipy
 
 from pairtile.arrays import BoolArray, Float64Array, Int32Array, Int64Array
-from pairtile.engine.large_table import map_rows
+from pairtile.engine.large_table import map_rows, row_blocks
 from pairtile.engine.state import copy_rows
 from pairtile.runtime.threads import in_threads, one_blas_thread
 from pairtile.statistics.ranks import average_ranks
+
+R = TypeVar("R")
+Others = ParamSpec("Others")
 
 MAX_GENES = 1000
 MAX_SAMPLES = 2000
 """More are not looked at: evenly spaced genes, the first samples."""
 
+MAX_REMEMBERED, MAX_RESULTS = 1 << 26, 8
+"""Bytes of a table of which results are remembered, and how many of each function."""
+
 _SAMPLES = 250
 """Samples that are compared with all others together."""
+
+
+def remembered(
+    measure: Callable[Concatenate[Float64Array, Others], R],
+) -> Callable[Concatenate[Float64Array, Others], R]:
+    """A function of a table (rows, columns), as a decorator: a table that is given again, as by
+    several calls of the library in one process, is not measured again.
+
+    A table is known by a digest of its values, which may have been changed in place, and of all
+    other arguments. For results that are far smaller than the table.
+    """
+    results: dict[bytes, R] = {}
+
+    @wraps(measure)
+    def found_or_measured(values: Float64Array, *others: Others.args, **named: Others.kwargs) -> R:
+        if values.nbytes > MAX_REMEMBERED:
+            return measure(values, *others, **named)
+        # Sums depend on the order of the values in memory.
+        stated = pickle.dumps((values.shape, values.strides, values.dtype.str, others, named))
+        blocks = row_blocks(values.shape, 1 << 17)
+        parts = in_threads(lambda rows: blake2b(values[rows].tobytes()).digest(), blocks)
+        key = blake2b(stated + b"".join(parts)).digest()
+        found = results.get(key)
+        if found is None:
+            found = results[key] = measure(values, *others, **named)
+            if len(results) > MAX_RESULTS:
+                results.pop(next(iter(results)), None)
+        return deepcopy(found)
+
+    return found_or_measured
 
 
 @dataclass(frozen=True)
@@ -270,8 +311,6 @@ def groups_of(gram: Float64Array) -> Int64Array:
 
     Groups by Ward's method; the number of groups with the largest share between them.
     """
-    from scipy.cluster.hierarchy import fcluster, ward  # as slow to import as eigsh
-
     n = len(gram)
     total = float(np.trace(gram))
     # The share of the variance between two groups of normal values is 0.64, of uniform ones 0.75,
@@ -289,7 +328,10 @@ def groups_of(gram: Float64Array) -> Int64Array:
         # unrelated genes.
         if variance < max(0.1, 2 * (number - 1) / n) * total:
             continue
-        group = fcluster(ward(part), number, "maxclust") - 1
+        group = (
+            scipy.cluster.hierarchy.fcluster(scipy.cluster.hierarchy.ward(part), number, "maxclust")
+            - 1
+        )
         count = np.bincount(group)
         if count.min() < max(3, 0.05 * n):
             continue
@@ -302,8 +344,8 @@ def groups_of(gram: Float64Array) -> Int64Array:
 
 def leading(gram: Float64Array, number: int) -> tuple[Float64Array, Float64Array]:
     """The largest eigenvalues, falling, and their vectors as columns."""
-    from scipy.sparse.linalg import eigsh  # half a second, which every job would wait for
-
     # A few components of thousands are asked for. A start of ones would be none: rows sum to 0.
-    sizes, vectors = eigsh(gram, k=number, v0=np.random.default_rng(0).normal(size=len(gram)))
+    sizes, vectors = scipy.sparse.linalg.eigsh(
+        gram, k=number, v0=np.random.default_rng(0).normal(size=len(gram))
+    )
     return sizes[::-1], vectors[:, ::-1]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from pairtile.arrays import BoolArray, Float64Array, Int32Array
-from pairtile.statistics.dependence import MAX_GENES, evenly_spaced
+from pairtile.statistics.dependence import MAX_GENES, evenly_spaced, remembered
 from pairtile.statistics.hidden_factors import (
     MAX_SAMPLES,
     MIN_GENES,
@@ -21,6 +21,7 @@ MIN_SAMPLES = 20
 """Of a group, without which nothing is looked for."""
 
 
+@remembered
 def group_factors(
     values: Float64Array, groups: Int32Array, permuted: Int32Array, seed: int = 0
 ) -> list[tuple[int, float, int]]:

@@ -314,7 +314,6 @@ def _largest_by_chance(
 ) -> float:
     """The largest singular value of tables in which each gene is exchanged by itself, or the first
     that is ``enough``: the component of that size is then none."""
-    from scipy.sparse.linalg import eigsh  # half a second, which every job would wait for
 
     def largest(seed: np.int64) -> float:
         rows = _without(exchange.exchanged(scored, np.random.default_rng(seed)), removed)
@@ -326,7 +325,9 @@ def _largest_by_chance(
             return float(np.linalg.eigvalsh(square)[-1])
         # A start of ones would be none: rows sum to 0.
         start = np.random.default_rng(0).normal(size=len(square))
-        return float(eigsh(square, k=1, v0=start, tol=1e-4, return_eigenvectors=False)[0])
+        return float(
+            scipy.sparse.linalg.eigsh(square, k=1, v0=start, tol=1e-4, return_eigenvectors=False)[0]
+        )
 
     found = 0.0
     for size in in_threads(largest, random.integers(2**62, size=PERMUTATIONS)):

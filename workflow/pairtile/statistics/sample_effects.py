@@ -121,7 +121,7 @@ class Left(NamedTuple):
         rest = rows - (rows @ removed) @ removed.T
         variance = float((rest**2).sum() / max((rows**2).sum(), 1.0))
         rest = standardised(rest[rest.any(axis=1)]) / np.sqrt(rows.shape[1])
-        squares = (rest @ rest.T)[np.triu_indices(len(rest), 1)] ** 2
+        squares = (rest @ rest.T)[~np.tri(len(rest), dtype=bool)] ** 2
         free = rows.shape[1] - 1 - removed.shape[1]
         if not squares.size or free < MIN_DEGREES:
             return cls(np.inf, max(free, 1), 0.0, variance)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import genpareto
 
 from pairtile.arrays import Float64Array
 
@@ -46,9 +46,9 @@ def tail_p_values(
     weight = np.ones(top) if weight is None else weight
     few, excess = observed > largest[MIN_COUNTED - 1], largest[:top] - largest[top]
     if few.any() and excess.any():
-        shape, _, scale = genpareto.fit(excess, floc=0.0)
+        shape, _, scale = scipy.stats.genpareto.fit(excess, floc=0.0)
         shape, scale = (shape, scale) if shape > 0.0 else (0.0, excess.mean())
-        beyond = genpareto.sf(observed[few] - largest[top], shape, 0, scale)
+        beyond = scipy.stats.genpareto.sf(observed[few] - largest[top], shape, 0, scale)
         most = (1.0 + weight[:MIN_COUNTED].sum()) / (1.0 + number)
         p[few] = np.clip(beyond * weight[:top].sum() / number, 1e-3 / (1.0 + number), most)
     return p

@@ -7,7 +7,6 @@ from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-import igraph
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -280,6 +279,8 @@ def place_nodes(n_nodes: int, edges: Sequence[tuple[int, int]]) -> np.ndarray:
     hubs and their leaves well and draws no random number (one of more than 500 nodes by the forces
     of Fruchterman and Reingold); the components are then packed side by side, largest first.
     """
+    import igraph  # which loads Matplotlib
+
     if not n_nodes:
         return np.zeros((0, 2))
     graph = igraph.Graph(n=n_nodes, edges=list(edges)).simplify()
@@ -288,8 +289,10 @@ def place_nodes(n_nodes: int, edges: Sequence[tuple[int, int]]) -> np.ndarray:
     return _side_by_side(n_nodes, components, boxes)
 
 
-def _place_component(graph: igraph.Graph) -> np.ndarray:
+def _place_component(graph: Any) -> np.ndarray:
     """Positions with their lower corner at 0, scaled to SPACING by SPACING for each node."""
+    import igraph
+
     n = graph.vcount()
     if n == 1:
         return np.zeros((1, 2))

@@ -11,9 +11,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
+import scipy
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
-from scipy.cluster.hierarchy import leaves_list, linkage
 
 from pairtile.errors import require_columns
 from pairtile.methods.mirna_targets.hits_bed_gff3 import COLOURS
@@ -261,7 +261,8 @@ def _similar_together(grid: NDArray[np.float64]) -> NDArray[np.intp]:
     """An order of the rows by average-linkage clustering, neighbours as alike as can be."""
     if len(grid) < 3:
         return np.arange(len(grid))
-    return np.asarray(leaves_list(linkage(grid, "average", optimal_ordering=True)), dtype=np.intp)
+    tree = scipy.cluster.hierarchy.linkage(grid, "average", optimal_ordering=True)
+    return np.asarray(scipy.cluster.hierarchy.leaves_list(tree), dtype=np.intp)
 
 
 # --- one transcript -------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ import pandas as pd
 
 from pairtile.declare.messages import Message, messages_of
 from pairtile.methods.mirna_targets import report_hits
-from pairtile.methods.mirna_targets.charts import FIGURES
 from pairtile.methods.mirna_targets.report_hits import (
     GENES,
     conserved,
@@ -230,7 +229,7 @@ def surest_pairs(results: Results) -> tuple[str, pd.DataFrame]:
 REPORT = MethodReport(
     text=TEXT,
     answer=Answer(surest_pairs, pictures=("signal", "site_map", "target_map")),
-    figures=FIGURES,
+    figures=f"{__package__}.charts:FIGURES",
     # What a pair is judged by is its alignments, which the table of hits has.
     sections=(evidence_section(lambda results, state: None), report_hits.section),
 )

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 from pairtile.io.annotations import Condition
 from pairtile.methods.multimodal_correlation.kernels.coexpression import (
@@ -106,7 +106,9 @@ def differential_coexpression(
         t = np.where(found.spread > 1e-9, found.difference / found.spread, np.nan)
     moved = (permuted != codes).any()
     freedom = np.minimum(found.freedom, max(1, units - 2))
-    p = np.asarray(2.0 * stats.t.sf(np.abs(t), freedom) if moved else np.full(t.shape, np.nan))
+    p = np.asarray(
+        2.0 * scipy.stats.t.sf(np.abs(t), freedom) if moved else np.full(t.shape, np.nan)
+    )
     return DifferentialCoexpression(found.r_in, found.r_out, p, unequal)
 
 

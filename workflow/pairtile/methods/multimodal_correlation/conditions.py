@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import NDArray
-from scipy import special, stats
 
 from pairtile.arrays import Float64Array, Int64Array, UInt8Array
 from pairtile.io.annotations import Condition
@@ -222,7 +222,7 @@ def upper_tail(
     key = np.ravel_multi_index(numbers, (int(n.max()) + 1,) * 4)
     _, first, place = np.unique(key, return_index=True, return_inverse=True)
     some = open_[first]
-    tail = stats.hypergeom.sf(n_both[some] - 1, n[some], n_label[some], n_mode[some])
+    tail = scipy.stats.hypergeom.sf(n_both[some] - 1, n[some], n_label[some], n_mode[some])
     # The sum of the whole distribution can come out an ulp beyond 1.
     p[open_] = np.clip(tail, 0.0, 1.0)[place]
     return p
@@ -264,7 +264,7 @@ def regression(modes: ModeSamples, numbers: NDArray[np.float64]) -> dict[str, ND
     p, r_squared = np.full(len(modes), np.nan), np.full(len(modes), np.nan)
     r_squared[tested] = 1.0 - left[tested]
     # The upper tail of F as that of a beta distribution: exact where R^2 is close to 1.
-    p[tested] = special.betainc(free[tested] / 2.0, rank[tested] / 2.0, left[tested])
+    p[tested] = scipy.special.betainc(free[tested] / 2.0, rank[tested] / 2.0, left[tested])
     return {"n": n, "p_value": p, "r_squared": r_squared}
 
 
@@ -487,7 +487,7 @@ def mode_bias(
             table[block.rows, 0] = seen @ of_label  # exact: counts are far below 2^24
             table[block.rows, 1] = of_label.sum(axis=0) - table[block.rows, 0]
     either, fewer = lacking.sum(axis=0), lacking.min(axis=0)
-    missing = np.minimum(1.0, 2.0 * stats.binom.cdf(fewer, np.maximum(either, 1), 0.5))
+    missing = np.minimum(1.0, 2.0 * scipy.stats.binom.cdf(fewer, np.maximum(either, 1), 0.5))
     missing[either == 0] = 1.0
     source, target = _welch(modes)
     names = unique_names([(condition.name,) for condition in categorical])
@@ -513,7 +513,7 @@ def _welch(modes: ModeSamples) -> NDArray[np.float64]:
     (n_1, n_2), (sd_1, sd_2) = (each.swapaxes(0, 1)[:, defined] for each in (n, sd))
     apart = (mean[:, 0] - mean[:, 1])[defined]
     scale = np.maximum(sd_1, sd_2)  # the fourth power of a tiny spread would be 0
-    p[defined] = stats.ttest_ind_from_stats(
+    p[defined] = scipy.stats.ttest_ind_from_stats(
         apart / scale, sd_1 / scale, n_1, np.zeros_like(scale), sd_2 / scale, n_2, equal_var=False
     ).pvalue
     return p
@@ -531,12 +531,12 @@ def _independence(table: NDArray[np.int32]) -> NDArray[np.float64]:
         rows, columns = (seen.sum(axis=axis, keepdims=True) for axis in (2, 1))
         expected = rows * columns / seen.sum(axis=(1, 2), keepdims=True)
         distance = ((seen - expected) ** 2 / expected).sum(axis=(1, 2))
-        p[defined] = stats.chi2.sf(distance, table.shape[2] - 1)
+        p[defined] = scipy.stats.chi2.sf(distance, table.shape[2] - 1)
         return p
     # Pairs share few different tables, which two numbers identify: those missing, by label.
     missing, place = np.unique(table[defined, 1], axis=0, return_inverse=True)
     total = table[defined[0]].sum(axis=0)  # the same in every pair
-    of_table = [stats.fisher_exact(np.stack([total - row, row])).pvalue for row in missing]
+    of_table = [scipy.stats.fisher_exact(np.stack([total - row, row])).pvalue for row in missing]
     p[defined] = np.array(of_table)[place.ravel()]
     return p
 

@@ -17,11 +17,8 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import NDArray
-from scipy.interpolate import Akima1DInterpolator
-from scipy.linalg import eigvalsh
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from pairtile.errors import DeviceError
@@ -89,8 +86,10 @@ class NetworkEigenvalues:
         place = np.full(self._n_genes, -1, dtype=np.int64)
         place[genes] = np.arange(genes.size)
         a, b = place[i], place[j]
-        graph = coo_array((np.ones(a.size, np.int8), (a, b)), shape=(genes.size, genes.size))
-        n_parts, part = connected_components(graph, directed=False)
+        graph = scipy.sparse.coo_array(
+            (np.ones(a.size, np.int8), (a, b)), shape=(genes.size, genes.size)
+        )
+        n_parts, part = scipy.sparse.csgraph.connected_components(graph, directed=False)
         sizes = np.bincount(part, minlength=n_parts)
         edges = np.bincount(part[a], minlength=n_parts)
         _, first = np.unique(part, return_index=True)
@@ -175,7 +174,9 @@ def _one_part(
     np.fill_diagonal(matrix, 1.0)
     matrix[high, low] = value
     return np.asarray(
-        eigvalsh(matrix, lower=True, overwrite_a=True, check_finite=False, driver="ev"),
+        scipy.linalg.eigvalsh(
+            matrix, lower=True, overwrite_a=True, check_finite=False, driver="ev"
+        ),
         dtype=np.float64,
     )
 
@@ -239,7 +240,7 @@ def unfolded_spacings(eigenvalues: NDArray[np.float64], pace: int) -> NDArray[np
     at = np.arange(n // pace) * pace
     knots, share = eigenvalues[at], (at + 1) / n
     knots[-1], share[-1] = eigenvalues[-1], 1.0
-    unfolded = Akima1DInterpolator(knots, share)(eigenvalues)
+    unfolded = scipy.interpolate.Akima1DInterpolator(knots, share)(eigenvalues)
     unfolded[0], unfolded[-1] = 0.0, 1.0
     return np.asarray(np.diff(unfolded) * n)
 

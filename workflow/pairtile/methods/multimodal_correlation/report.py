@@ -14,7 +14,6 @@ from pairtile.declare.messages import Message, messages_of
 from pairtile.downstream.members import members_section
 from pairtile.io.networks.drawing import Grouping
 from pairtile.methods.multimodal_correlation.arrays import ModeArrays, lagged_of
-from pairtile.methods.multimodal_correlation.charts import FIGURES
 from pairtile.methods.multimodal_correlation.conditions import unique_names
 from pairtile.methods.multimodal_correlation.report_results import (
     MAX_MODE_P,
@@ -413,7 +412,7 @@ REPORT = MethodReport(
     answer=Answer(
         clearest_edges, "condition_networks.tsv", ("condition_pairs_1", "strongest_pairs")
     ),
-    figures=FIGURES,
+    figures=f"{__package__}.charts:FIGURES",
     sections=(evidence_section(samples), conditions_section, members_section, modules_section),
     grouping=module_grouping,
 )

@@ -33,6 +33,7 @@ from pairtile.errors import InputError
 from pairtile.gpu.device import Device
 from pairtile.io.names import GeneNames
 from pairtile.io.regulators import FoundRegulators, find_regulators
+from pairtile.io.sparse_rows import stored_values
 from pairtile.methods.multimodal_correlation.arrays import ModeArrays, lagged_of
 from pairtile.methods.multimodal_correlation.config import (
     PRODUCT_MOMENT,
@@ -67,7 +68,7 @@ from pairtile.preprocess.null_design import (
 )
 from pairtile.preprocess.samples import SampleDesign, dependence_warnings, read_arranged
 from pairtile.preprocess.two_tables import read_two_tables
-from pairtile.preprocess.value_kind import whole_counts
+from pairtile.preprocess.value_kind import measure_scale, whole_counts
 from pairtile.statistics.counting_noise import name_keys
 
 message = messages_of(__package__)
@@ -110,8 +111,12 @@ class MultimodalCorrelation(ReusableTiles, Estimator[MultimodalCorrelationConfig
             found, raw = FoundRegulators(rows, {}, []), None
         else:
             expression, design = read_arranged(config, scratch)
-            raw = whole_counts(expression.values, scratch)  # before they are overwritten
-            prepared = prepare_expression(expression, config.preprocess, True, design, scratch)
+            scale = measure_scale(stored_values(expression.values))
+            # Before they are overwritten.
+            raw = whole_counts(expression.values, scratch, scale)
+            prepared = prepare_expression(
+                expression, config.preprocess, True, design, scratch, scale=scale
+            )
             parameters = {"preprocess": prepared.parameters}
             if raw is not None:
                 kept = pd.Index(expression.genes).get_indexer(pd.Index(prepared.genes))

@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
-from scipy.stats import linregress
 
 from pairtile.gpu.device import Device
 from pairtile.methods.multimodal_correlation.eigenvalues import (
@@ -330,7 +329,7 @@ def scale_free_fit(degrees: ArrayLike) -> tuple[float, float]:
     share = np.log10(genes[occupied] / degree.size)
     if np.ptp(share) == 0:
         return 0.0, 0.0
-    line = linregress(np.log10(mean_degree), share)
+    line = scipy.stats.linregress(np.log10(mean_degree), share)
     return float(-np.sign(line.slope) * line.rvalue**2), float(line.slope)
 
 
@@ -447,12 +446,12 @@ def correlation_power(
         raise ValueError(f"a correlation is {r[r > 1.0].flat[0]} in size; expected -1 to 1")
     n = np.asarray(n_samples, dtype=np.float64)
     n = np.where(n >= 4, n, np.nan)
-    limit = stats.t.isf(alpha / 2.0, n - 2.0)
+    limit = scipy.stats.t.isf(alpha / 2.0, n - 2.0)
     critical = np.arctanh(limit / np.sqrt(limit**2 + n - 2.0))
     with np.errstate(divide="ignore"):  # atanh(1) is infinite: power 1
         z = np.arctanh(r) + r / (2.0 * (n - 1.0))
     spread = np.sqrt(n - 3.0)
-    upper, lower = stats.norm.cdf((z - critical) * spread), stats.norm.cdf((-z - critical) * spread)
+    upper, lower = (scipy.special.ndtr((at - critical) * spread) for at in (z, -z))
     return np.asarray(upper + lower, dtype=np.float64)
 
 

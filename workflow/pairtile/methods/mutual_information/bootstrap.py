@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from pairtile.engine.network import Network
@@ -274,8 +275,6 @@ def support_fdr(
     ``local_fdr`` over the pairs with at least some support is at most the ``q_value`` there, and
     equals it where regression pools nothing across the cut.
     """
-    from scipy.optimize import isotonic_regression  # slow to import, and few need it
-
     if support.size == 0:
         return {name: np.empty(0) for name in ("p_value", "q_value", "local_fdr")}
     top = int(max(support.max(), null_support.max(initial=0)))
@@ -286,7 +285,7 @@ def support_fdr(
     tail = np.minimum.accumulate(np.minimum(expected / np.maximum(seen_above, 1), 1.0))
     at = np.flatnonzero(seen)
     of_support = -np.diff(np.append(expected[at], 0.0))
-    local = isotonic_regression(
+    local = scipy.optimize.isotonic_regression(
         of_support / seen[at], weights=seen[at].astype(float), increasing=False
     ).x
     return {
@@ -298,11 +297,11 @@ def support_fdr(
 
 def support_p_value(support: NDArray[np.integer], n_possible: int) -> NDArray[np.float64]:
     """P(X >= support), with the rate that the supports of all edges seen imply."""
-    from scipy import stats  # slow to import, and few need it
-
     if len(support) == 0:
         return np.empty(0)
-    return np.asarray(stats.poisson.sf(support - 1, support.sum() / n_possible), dtype=np.float64)
+    return np.asarray(
+        scipy.stats.poisson.sf(support - 1, support.sum() / n_possible), dtype=np.float64
+    )
 
 
 def _count_support(

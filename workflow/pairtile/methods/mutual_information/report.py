@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pairtile.declare.messages import Message, messages_of
 from pairtile.downstream.members import members_section
-from pairtile.methods.mutual_information.charts import FIGURES
 from pairtile.methods.mutual_information.scores import SCORES
 from pairtile.report.method_report import MethodReport, MethodText
 from pairtile.report.results import Results
@@ -58,5 +57,7 @@ def samples(results: Results, state: State) -> Samples | None:
 
 
 REPORT = MethodReport(
-    text=TEXT, figures=FIGURES, sections=(evidence_section(samples), members_section)
+    text=TEXT,
+    figures=f"{__package__}.charts:FIGURES",
+    sections=(evidence_section(samples), members_section),
 )

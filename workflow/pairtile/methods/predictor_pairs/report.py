@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from pairtile.declare.messages import Message, messages_of
 from pairtile.downstream.members import members_section
-from pairtile.methods.predictor_pairs.charts import FIGURES, LEVEL_COLOURS, cell_colour
 from pairtile.methods.predictor_pairs.network import LEVEL, SET_NAMES, weak_warnings
 from pairtile.methods.predictor_pairs.report_results import (
     PredictorResults,
@@ -38,6 +37,8 @@ from pairtile.view.evidence import Samples, State, evidence_section, table_sampl
 
 def levels_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
     """Small heat maps."""
+    from pairtile.methods.predictor_pairs.charts import LEVEL_COLOURS
+
     found = results.cached(predictor_results)
     q, clearest = needed(found.levels).n_levels, found.clearest(12)
     needed(found.best)
@@ -91,6 +92,8 @@ def _card(found: PredictorResults, row: Mapping[Hashable, Any]) -> dict[str, obj
 
 def _cell(counts: NDArray[np.int64]) -> dict[str, object] | None:
     """Counts, the largest marked, and their colour; None where nothing was seen."""
+    from pairtile.methods.predictor_pairs.charts import cell_colour
+
     if not counts.sum():
         return None
     return {
@@ -311,7 +314,7 @@ def samples(results: Results, state: State) -> Samples:
 REPORT = MethodReport(
     text=TEXT,
     answer=Answer(best_explained, "predictors.tsv"),
-    figures=FIGURES,
+    figures=f"{__package__}.charts:FIGURES",
     sections=(
         evidence_section(samples),
         levels_section,

@@ -13,9 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from pairtile.declare.messages import messages_of
 from pairtile.engine.estimator import TableSummary
@@ -234,10 +233,10 @@ def attractors(network: RuleNetwork) -> pd.DataFrame | None:
     following = network.step((states // weights[:, None] % q).astype(np.int8))
     after = weights @ following.astype(np.int64)
     # Every state leads to one other, so each connected part has one cycle.
-    graph = coo_array(
+    graph = scipy.sparse.coo_array(
         (np.ones(states.size, dtype=np.int8), (states, after)), shape=(states.size, states.size)
     )
-    _, part = connected_components(graph.tocsr(), directed=False)
+    _, part = scipy.sparse.csgraph.connected_components(graph.tocsr(), directed=False)
     basin = np.bincount(part)
     on_cycle = after
     for _ in range(int(states.size).bit_length() + 1):

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+import scipy
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import binned_statistic
 
 from pairtile.methods.trajectory_correlation.report_results import (
     LEVEL,
@@ -303,7 +303,7 @@ def _distance(results: Results) -> Drawn:
 def _medians(
     x: NDArray[np.float64], y: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    found = binned_statistic(x, y, "median", bins=20, range=(0.0, float(x.max())))
+    found = scipy.stats.binned_statistic(x, y, "median", bins=20, range=(0.0, float(x.max())))
     filled = np.bincount(found.binnumber, minlength=21)[1:21] >= min(10, max(1, x.size // 40))
     middles = (found.bin_edges[:-1] + found.bin_edges[1:]) / 2
     return middles[filled], np.asarray(found.statistic[filled], dtype=np.float64)

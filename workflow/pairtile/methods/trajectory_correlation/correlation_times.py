@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import f as f_distribution
 
 from pairtile.engine.large_table import row_blocks
 from pairtile.methods.trajectory_correlation.estimators import SINGULAR
@@ -177,4 +177,4 @@ def _test(
         return shift, np.nan
     t_squared = 0.5 * each * float(((axes.T @ moved)[moving] ** 2 / variance[moving]).sum())
     statistic = t_squared * freedom / (2.0 * each) * (freedom - d + 1.0) / (freedom * d)
-    return shift, float(f_distribution.sf(statistic, d, freedom - d + 1.0))
+    return shift, float(scipy.special.fdtrc(d, freedom - d + 1.0, statistic))

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from scipy.stats import t as student
+import scipy
 
 from pairtile.arrays import BoolArray, Float64Array, Int32Array, Int64Array
 from pairtile.declare.messages import Message, messages_of
@@ -432,7 +432,7 @@ def domain_differences(
     compared = _compared("correlation", [one, other], np.asarray, seed)
     replicas = np.concatenate([state.to_numpy()[:, 1:].T for state in (one, other)])
     _, freedom = moderated(replicas, one.shape[1] - 1) if len(replicas) > 3 else (0, np.nan)
-    half = student.ppf(0.975, freedom) * compared["standard_error"]
+    half = scipy.stats.t.ppf(0.975, freedom) * compared["standard_error"]
     difference = compared["correlation_difference"]
     return pd.DataFrame(
         {

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
-from scipy.sparse.linalg import eigsh
 
 from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.network import Network
@@ -266,12 +265,14 @@ class ResidueNetwork:
         i, j = self.ends.T
         ends = (np.concatenate([i, j]), np.concatenate([j, i]))
         shape = (self.n_nodes, self.n_nodes)
-        adjacency = sparse.coo_array((np.tile(self.correlation, 2), ends), shape=shape).tocsr()
+        adjacency = scipy.sparse.coo_array(
+            (np.tile(self.correlation, 2), ends), shape=shape
+        ).tocsr()
         if self.n_nodes <= _DENSE_NODES:
             vector = np.linalg.eigh(adjacency.toarray())[1][:, -1]
         else:  # igraph starts at random: other last digits each time
             start = np.asarray(adjacency.sum(axis=1)).ravel()
-            vector = eigsh(adjacency, k=1, which="LA", v0=start)[1][:, 0]
+            vector = scipy.sparse.linalg.eigsh(adjacency, k=1, which="LA", v0=start)[1][:, 0]
         size = np.abs(vector)
         return np.asarray((size / size.max()).round(12))
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from pairtile.declare.messages import Message, messages_of
 from pairtile.io.networks.drawing import Grouping
-from pairtile.methods.trajectory_correlation.charts import FIGURES
 from pairtile.methods.trajectory_correlation.report_results import (
     LEVEL,
     METHOD_NAMES,
@@ -439,7 +438,7 @@ def main_motion(series: NDArray[np.floating]) -> NDArray[np.float64]:
 REPORT = MethodReport(
     text=TEXT,
     answer=Answer(best_edges, pictures=("difference", "correlation")),
-    figures=FIGURES,
+    figures=f"{__package__}.charts:FIGURES",
     sections=(
         evidence_section(samples, symbols=False),
         structure_section,

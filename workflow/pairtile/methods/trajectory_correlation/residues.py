@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
-from scipy.spatial import cKDTree
 
 from pairtile.declare.messages import messages_of
 from pairtile.engine.estimator import PreparedInput
@@ -250,7 +249,7 @@ def trajectory_contacts(
     atoms, owner = heavy["number"].to_numpy(), heavy["residue"].to_numpy()
     cutoff = contact_cutoff(owner) if rule.cutoff == "auto" else rule.cutoff
     n = len(residues)
-    counts = [sparse.csr_array((n, n), dtype=np.int64) for _ in source.runs]
+    counts = [scipy.sparse.csr_array((n, n), dtype=np.int64) for _ in source.runs]
     chosen = [run.frames[:: -(-len(run.frames) // most_frames)] for run in source.runs]
     frames = np.array(list(map(len, chosen)))
     progress = Progress(int(frames.sum()), "frames")
@@ -309,7 +308,7 @@ def touching_residues(
     residue: NDArray[np.int64],
     n_residues: int,
     cutoff: float,
-) -> sparse.csr_array:
+) -> scipy.sparse.csr_array:
     """Which residues touch in one frame: 1 at row i, column j of residues i < j.
 
     ``positions``: of the heavy atoms in Angstrom; with a box, the nearest images count.
@@ -323,16 +322,16 @@ def touching_residues(
         positions = apply_PBC(positions, box)
         images, imaged = augment_coordinates(positions, box, cutoff)
         positions, residue = np.vstack([positions, images]), np.append(residue, residue[imaged])
-    pairs = cKDTree(positions).query_pairs(cutoff, output_type="ndarray")
+    pairs = scipy.spatial.cKDTree(positions).query_pairs(cutoff, output_type="ndarray")
     ends = np.sort(residue[pairs], axis=1)
     low, high = ends[ends[:, 0] < ends[:, 1]].T
     # Of truth values, so that it is 1 however many of their atoms touch.
     found = np.ones(low.size, dtype=bool), (low, high)
-    return sparse.csr_array(found, shape=(n_residues, n_residues)).astype(np.int64)
+    return scipy.sparse.csr_array(found, shape=(n_residues, n_residues)).astype(np.int64)
 
 
 def variable_contacts(
-    counts: Sequence[sparse.csr_array],
+    counts: Sequence[scipy.sparse.csr_array],
     frames: NDArray[np.int64],
     residue_of_variable: NDArray[np.integer],
     least: float = 0.0,
@@ -345,7 +344,7 @@ def variable_contacts(
     (float32) and ``contact_fraction_replicas`` (replicas, contacts).
     """
     n = counts[0].shape[0]
-    itself = sparse.eye_array(n, dtype=np.int64, format="csr")
+    itself = scipy.sparse.eye_array(n, dtype=np.int64, format="csr")
     together = reduce(operator.add, counts, int(frames.sum()) * itself)
     together.data[_seldom(together.data / max(int(frames.sum()), 1), least)] = 0
     together.eliminate_zeros()
@@ -353,8 +352,8 @@ def variable_contacts(
     # Each contact of residues under a number of its own, from 1 on, to be found again by variables.
     low, high = both.coords
     number = np.arange(1, both.nnz + 1)
-    upper = sparse.csr_array((number, (low, high)), shape=(n, n))
-    whole = upper + sparse.csr_array((number * (low < high), (high, low)), shape=(n, n))
+    upper = scipy.sparse.csr_array((number, (low, high)), shape=(n, n))
+    whole = upper + scipy.sparse.csr_array((number * (low < high), (high, low)), shape=(n, n))
     owner = np.asarray(residue_of_variable, dtype=np.int64)
     touching = whole[owner][:, owner].sorted_indices().tocoo()
     i, j = touching.coords

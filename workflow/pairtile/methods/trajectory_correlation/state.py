@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from pairtile.declare.messages import messages_of
 from pairtile.engine.estimator import PreparedInput
@@ -476,7 +476,7 @@ def duplicate_frames(
     # Eight standard deviations of how far frames at the limit lie apart on a line.
     reach = 8.0 * limit * np.sqrt(PROJECTIONS)
     found: dict[int, int] = {}
-    for pair in cKDTree(places[first]).query_pairs(reach):
+    for pair in scipy.spatial.cKDTree(places[first]).query_pairs(reach):
         one, later = sorted(first[[*pair]].tolist())
         ends = (np.asarray(series[:, :, t], dtype=np.float64) for t in (one, later))
         apart = np.subtract(*map(np.nan_to_num, ends))
@@ -520,7 +520,9 @@ def shared_frames(state: MotionArrays) -> list[tuple[int, int, int, int]]:
     places, _ = _places(state["series"])
     few = np.prod(state["series"].shape[:2]) < PROJECTIONS
     limit = MAX_RELATIVE_DISTANCE_ELSE if few else MAX_RELATIVE_DISTANCE
-    trees = [cKDTree(places[a:b]) for a, b in pairwise(state["replica_offsets"].tolist())]
+    trees = [
+        scipy.spatial.cKDTree(places[a:b]) for a, b in pairwise(state["replica_offsets"].tolist())
+    ]
     found = []
     for second, tree in enumerate(trees):
         ends = [*range(LOOKED_AT), *range(tree.n - LOOKED_AT, tree.n)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.spatial.distance import pdist, squareform
+import scipy
 
 from pairtile.arrays import BoolArray, Float64Array, Int64Array, IntegerArray
 
@@ -90,11 +90,11 @@ def least_moving(frames: Float64Array) -> BoolArray:
     total = np.zeros(some.size * (some.size - 1) // 2)
     squares = total.copy()
     for frame in frames:
-        distance = pdist(frame[some])
+        distance = scipy.spatial.distance.pdist(frame[some])
         total += distance
         squares += distance**2
     variance = squares / len(frames) - (total / len(frames)) ** 2
-    spread = squareform(np.sqrt(np.maximum(variance, 0.0)))
+    spread = scipy.spatial.distance.squareform(np.sqrt(np.maximum(variance, 0.0)))
     # The core begins with three tenths of them.
     size = round(0.3 * some.size)
     middle = np.sort(spread, axis=1)[:, :size].mean(axis=1).argmin()

@@ -12,10 +12,8 @@ from math import comb
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq, linear_sum_assignment
-from scipy.special import digamma, polygamma
-from scipy.stats import t as student
 
 from pairtile.arrays import Float64Array, Int64Array
 from pairtile.statistics.correction import benjamini_hochberg
@@ -69,7 +67,7 @@ def compare_states(first: ArrayLike, second: ArrayLike, seed: int) -> pd.DataFra
         number += null.size
         largest = np.sort(np.append(largest, null[-TAIL_DRAWS - 1 :]))[-TAIL_DRAWS - 1 :]
     rank = np.searchsorted(size, np.abs(z), side="left")
-    p_value = 2.0 * student.sf(np.abs(z), freedom)
+    p_value = 2.0 * scipy.stats.t.sf(np.abs(z), freedom)
     p_permutation = tail_p_values(size, exceeding, number, largest[::-1])[rank]
     q_value = benjamini_hochberg(np.maximum(p_value, p_permutation))
     found.loc[known] = np.column_stack([z, error, p_value, p_permutation, q_value])
@@ -102,14 +100,16 @@ def variance_prior(variance: Float64Array, freedom: float) -> tuple[float, float
     """
     if variance.size < 3:
         return 0.0, 0.0
-    logs = np.log(variance) - digamma(freedom / 2) + np.log(freedom / 2)
-    spread = float(logs.var(ddof=1) - polygamma(1, freedom / 2))
-    if spread <= polygamma(1, MAX_DEGREES_OF_FREEDOM / 2):
+    logs = np.log(variance) - scipy.special.digamma(freedom / 2) + np.log(freedom / 2)
+    spread = float(logs.var(ddof=1) - scipy.special.polygamma(1, freedom / 2))
+    if spread <= scipy.special.polygamma(1, MAX_DEGREES_OF_FREEDOM / 2):
         return float(np.exp(logs.mean())), MAX_DEGREES_OF_FREEDOM
     # Trigamma lies between 1 / x and 1 / x + 1 / x^2, which brackets its inverse.
     ends = 0.5 / spread, 1.0 / spread + 1.0
-    half = brentq(lambda half: float(polygamma(1, half)) - spread, *ends, xtol=1e-14)
-    return float(np.exp(logs.mean() + digamma(half) - np.log(half))), 2.0 * half
+    half = scipy.optimize.brentq(
+        lambda half: float(scipy.special.polygamma(1, half)) - spread, *ends, xtol=1e-14
+    )
+    return float(np.exp(logs.mean() + scipy.special.digamma(half) - np.log(half))), 2.0 * half
 
 
 def relabellings(n_first: int, n_second: int, seed: int) -> list[Int64Array]:
@@ -145,7 +145,7 @@ def matched_communities(first: NDArray[np.integer], second: NDArray[np.integer])
     shared = np.zeros((n_second + 1, n_first + 1), dtype=np.int64)
     np.add.at(shared, (second, first), 1)
     number = np.zeros(n_second + 1, dtype=np.int64)
-    rows, columns = linear_sum_assignment(-shared[1:, 1:])
+    rows, columns = scipy.optimize.linear_sum_assignment(-shared[1:, 1:])
     number[rows + 1] = (columns + 1) * (shared[rows + 1, columns + 1] > 0)
     new = np.flatnonzero(number[1:] == 0) + 1
     number[new] = n_first + 1 + np.arange(new.size)

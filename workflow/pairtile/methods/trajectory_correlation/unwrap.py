@@ -14,9 +14,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import breadth_first_order, connected_components, minimum_spanning_tree
 
 from pairtile.cpu.njit import njit
 from pairtile.errors import InputError
@@ -116,15 +115,15 @@ def _tree(
         pairs, distance = self_capped_distance(positions, min(cutoff, farthest), box=box)
         # Two atoms at one place are near, too, but a distance of 0 would be no edge.
         weight = np.maximum(distance, 1e-6)
-        graph = coo_array((weight, (pairs[:, 0], pairs[:, 1])), shape=(n, n)).tocsr()
-        number, part = connected_components(graph, directed=False)
+        graph = scipy.sparse.coo_array((weight, (pairs[:, 0], pairs[:, 1])), shape=(n, n)).tocsr()
+        number, part = scipy.sparse.csgraph.connected_components(graph, directed=False)
         if number == 1 or cutoff >= farthest:
             break
         cutoff *= 2
-    tree = minimum_spanning_tree(graph)
+    tree = scipy.sparse.csgraph.minimum_spanning_tree(graph)
     child, parent = [], []
     for root in np.unique(part, return_index=True)[1]:
-        order, before = breadth_first_order(tree, root, directed=False)
+        order, before = scipy.sparse.csgraph.breadth_first_order(tree, root, directed=False)
         child.append(order[1:])
         parent.append(before[order[1:]])
     return np.concatenate(child).astype(np.int64), np.concatenate(parent).astype(np.int64)
