@@ -139,3 +139,14 @@ def test_a_table_is_measured_once_until_it_or_another_argument_changes() -> None
     assert len(measured) == before
     total(values[:, ::2])  # the oldest went
     assert len(measured) == before + 1
+
+
+def test_a_long_array_beside_the_table_counts_whole() -> None:
+    @remembered
+    def added(values: NDArray[np.float64], more: NDArray[np.float64]) -> float:
+        return float(values[0, 0] + more[1500])
+
+    values, more = np.ones((2, 3)), np.zeros(3000)
+    assert added(values, more) == 1.0
+    more[1500] = 1e-12
+    assert added(values, more) == 1.0 + 1e-12
