@@ -53,9 +53,6 @@ def job(snakemake: Any, threads: int | None = None) -> Iterator[None]:
     end_with_run()
     # Imports make 200,000 objects that stay: a fifth of their time is to look for garbage in them.
     gc.set_threshold(100_000)
-    # A thread that comes back from NumPy waits so long for one that keeps Python's lock: by 5 ms,
-    # the default, 16 threads took 5 % longer to prepare a table.
-    sys.setswitchinterval(0.0005)
     for variable in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[variable] = str(threads or snakemake.threads)
     try:
