@@ -101,8 +101,8 @@ def recorded(
         _AT_HAND.reset(token)
         ended.set()
     record.seconds = round(record.elapsed(), 3)
-    record.peak_memory_bytes = peak_host_bytes()
-    log.info("%s: %.1f s, at most %.2f GiB", step, record.seconds, peak_host_bytes() / 2**30)
+    peak = record.peak_memory_bytes = peak_host_bytes()
+    log.info("%s: %.1f s, at most %.2f GiB", step, record.seconds, peak / 2**30)
     if path is not None:
         content = asdict(replace(record, messages=[]))
         content["messages"] = [message.as_json() for message in record.messages]
