@@ -42,7 +42,7 @@ def njit(**options: Any) -> Callable[[F], F]:
         before = settings.CACHE_DIR  # NUMBA_CACHE_DIR, or ""
         settings.CACHE_DIR = str(_folder(before, content_of(module)))
         try:
-            kernel: Any = numba.njit(**options)(function)
+            kernel: Any = numba.njit(**{"no_cfunc_wrapper": True, **options})(function)
             kernel._cache = _CompiledOnce(function)
             # A constant argument would compile what is called, and all that this calls, once more.
             template = kernel.get_call_template
@@ -55,6 +55,12 @@ def njit(**options: Any) -> Callable[[F], F]:
             settings.CACHE_DIR = before
 
     return compiled
+
+
+def subroutine(**options: Any) -> Callable[[F], F]:
+    """``njit`` of what kernels alone call, which makes and returns no array: without Python's way
+    in, and without counting who has an array, tuples of arrays compile in half the time."""
+    return njit(error_model="numpy", no_cpython_wrapper=True, _nrt=False, **options)
 
 
 _HELD: dict[str, int] = {}

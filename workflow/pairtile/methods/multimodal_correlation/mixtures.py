@@ -29,6 +29,7 @@ from pairtile.methods.multimodal_correlation.kernels.pair_mixtures import (
     MixtureGenes,
     Rules,
     Tallies,
+    make_work,
     modes_of_pairs,
 )
 from pairtile.methods.multimodal_correlation.modes import tukey_outliers, within_limits
@@ -299,7 +300,8 @@ class MixturesCpu:
             del room["row"], room["column"]
             found, tallies = Found(pair=np.empty(entries, dtype=np.int64), **room), _tallies()
             genes = rows[row[block]], columns[column[block]]
-            kept = modes_of_pairs(self.genes, self.rules, *genes, found, tallies)
+            work = make_work(n_samples)
+            kept = modes_of_pairs(self.genes, self.rules, *genes, work, found, tallies)
             pair = found.pair[:kept]
             # Copies: a block keeps few modes, and its room is large.
             taken = {name: array[:kept].copy() for name, array in room.items()}

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pairtile.arrays import Float32Array, Int32Array
-from pairtile.cpu.njit import njit
+from pairtile.cpu.njit import njit, subroutine
 from pairtile.cpu.vectors import LANES, load, maximum, splat, store
 from pairtile.methods.multimodal_correlation.kernels.vectors import (
     exp2,
@@ -105,7 +105,7 @@ class FitWork(NamedTuple):
 # --- choice of the number of components -----------------------------------------------------------
 
 
-@njit(nogil=True, error_model="numpy")
+@subroutine()
 def choose_mixture(samples, log_n, stream, rules, work, counts):  # type: ignore[no-untyped-def]
     """The number of components of least criterion, its parameters in ``work.best``.
 
@@ -124,11 +124,12 @@ def choose_mixture(samples, log_n, stream, rules, work, counts):  # type: ignore
         value = criterion_value(rules.criterion, k, rules.kinc, log_n, bits, entropy)
         if best_k == 0 or value < best_value:
             best_k, best_bits, best_value = k, bits, value
-            work.best[: k * THETA_COLUMNS] = work.theta[: k * THETA_COLUMNS]
+            for i in range(k * THETA_COLUMNS):  # slices take long to compile
+                work.best[i] = work.theta[i]
     return best_k, best_bits, best_value
 
 
-@njit(nogil=True, error_model="numpy")
+@subroutine()
 def criterion_value(kind, k, kinc, log_n, bits, entropy_bits):  # type: ignore[no-untyped-def]
     """AIC, BIC or ICL, float64; smaller is better. log_n: ln of the number of samples."""
     parameters = np.float64(7 * k if kinc else 6 * k - 1)
@@ -141,33 +142,32 @@ def criterion_value(kind, k, kinc, log_n, bits, entropy_bits):  # type: ignore[n
     return value
 
 
-@njit(nogil=True, error_model="numpy")
+@subroutine(inline="always")
 def _fit(samples, k, stream, rules, work, counts):  # type: ignore[no-untyped-def]
     """Fit K components; the state, the log-likelihood and the classification's entropy in bits."""
     theta, sums = work.theta, work.sums
-    zero = np.float32(0.0)
     prior = Prior(rules.least, rules.ridge, rules.prior_n, rules.prior_scatter / np.float32(k))
-    previous = zero
+    previous = ZERO
     if rules.kinc:
         start_as_kinc(samples, k, theta)
         if not derive(theta, k):
-            return FAILED, zero, zero
+            return FAILED, ZERO, ZERO
     elif k == 1:
         start_as_one(samples, work)
-        whole = Prior(zero, prior.ridge, prior.samples, prior.scatter)
+        whole = Prior(ZERO, prior.ridge, prior.samples, prior.scatter)
         if not m_step(sums, k, np.float32(samples.n), whole, theta):
-            return FAILED, zero, zero
+            return FAILED, ZERO, ZERO
         e_step(samples, k, theta, work)
         counts[EM_STEPS] += 1
         return CONVERGED, sums[N_STATISTICS] + sums[N_STATISTICS + 1], sums[N_STATISTICS + 1]
     else:
         found, previous = _short_runs(samples, k, stream, rules, prior, work, counts)
         if not found:
-            return FAILED, zero, zero
+            return FAILED, ZERO, ZERO
     return _iterate(samples, k, rules, prior, previous, work, counts)
 
 
-@njit(nogil=True, error_model="numpy")
+@subroutine(inline="always")
 def _short_runs(samples, k, stream, rules, prior, work, counts):  # type: ignore[no-untyped-def]
     """The best of several short runs, in ``theta``; whether there is one, and its likelihood."""
     sums, trial = work.sums, work.trial
@@ -187,11 +187,12 @@ def _short_runs(samples, k, stream, rules, prior, work, counts):  # type: ignore
                 going = m_step(sums, k, n, prior, trial)
         if going and (not any_run or bits > best):
             any_run, best = True, bits
-            work.theta[: k * THETA_COLUMNS] = trial[: k * THETA_COLUMNS]
+            for i in range(k * THETA_COLUMNS):
+                work.theta[i] = trial[i]
     return any_run, best
 
 
-@njit(nogil=True, error_model="numpy")
+@subroutine(inline="always")
 def _iterate(samples, k, rules, prior, previous, work, counts):  # type: ignore[no-untyped-def]
     """Alternate E and M steps until the likelihood has settled; the state and its two parts.
 
@@ -221,7 +222,7 @@ def _iterate(samples, k, rules, prior, previous, work, counts):  # type: ignore[
 # --- one step of expectation maximisation ---------------------------------------------------------
 
 
-@njit(nogil=True, error_model="numpy")
+@subroutine()
 def e_step(samples, n_components, theta, work):  # type: ignore[no-untyped-def]
     """Responsibilities by log-sum-exp, and all the sums over samples that the M step needs.
 
@@ -277,7 +278,7 @@ def e_step(samples, n_components, theta, work):  # type: ignore[no-untyped-def]
     _sum_rows(rows, work.sums, last + 2)
 
 
-@njit(nogil=True, error_model="numpy", inline="always")
+@subroutine(inline="always")
 def _sum_rows(rows, sums, n_rows):  # type: ignore[no-untyped-def]
     """The sum over the lanes of each of ``n_rows`` rows."""
     sum_16_rows(rows, 0, sums, 0)
@@ -285,7 +286,7 @@ def _sum_rows(rows, sums, n_rows):  # type: ignore[no-untyped-def]
         sum_16_rows(rows, SUM_ROWS // 2 * LANES, sums, SUM_ROWS // 2)
 
 
-@njit(nogil=True, error_model="numpy")
+@subroutine()
 def m_step(sums, n_components, n, prior, theta):  # type: ignore[no-untyped-def]
     """New parameters from the sums of ``e_step``; False where the run fails.
 
@@ -310,7 +311,7 @@ def m_step(sums, n_components, n, prior, theta):  # type: ignore[no-untyped-def]
     return derive(theta, n_components)
 
 
-@njit(nogil=True, error_model="numpy")
+@subroutine()
 def derive(theta, n_components):  # type: ignore[no-untyped-def]
     """What densities are made from; False where a covariance is not positive definite."""
     for k in range(n_components):
@@ -328,7 +329,7 @@ def derive(theta, n_components):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(nogil=True, error_model="numpy")
+@subroutine()
 def label_samples(samples, n_components, theta, labels):  # type: ignore[no-untyped-def]
     """The component of largest density for each sample, the first of equals."""
     x, y = samples.x, samples.y
@@ -371,7 +372,7 @@ def draw(stream, n_components, restart, number):  # type: ignore[no-untyped-def]
     return mix64(stream + GOLDEN * place)
 
 
-@njit(nogil=True, error_model="numpy")
+@subroutine()
 def start_by_distance(samples, n_components, stream, restart, work):  # type: ignore[no-untyped-def]
     """Centres by k-means++, and the sums of ``e_step`` as if each sample were its centre's alone.
 
@@ -383,7 +384,7 @@ def start_by_distance(samples, n_components, stream, restart, work):  # type: ig
             number = draw(stream, n_components, restart, 0)
             centre = np.int64(((number >> np.uint64(32)) * np.uint64(samples.n)) >> np.uint64(32))
         else:
-            centre = _best_candidate(samples, n_components, stream, restart, j, distance)
+            centre = _best_candidate(samples, n_components, stream, restart, j, work)
             if centre < 0:
                 return False
         theta[j * THETA_COLUMNS + MEAN_X] = x[centre]
@@ -398,32 +399,34 @@ def start_by_distance(samples, n_components, stream, restart, work):  # type: ig
     return True
 
 
-@njit(nogil=True, error_model="numpy")
-def _best_candidate(samples, n_components, stream, restart, j, distance):  # type: ignore[no-untyped-def]
+@subroutine()
+def _best_candidate(samples, n_components, stream, restart, j, work):  # type: ignore[no-untyped-def]
     """Centre j: of the samples drawn, the one that leaves least; -1 where no distance is left."""
-    best, least = -1, ZERO
+    best, least, distance, rows = -1, ZERO, work.highest, work.rows
     for candidate in range(CANDIDATES):
         number = draw(stream, n_components, restart, CANDIDATES * j + candidate)
         uniform = np.float32(number >> np.uint64(40)) * TO_UNIT
-        centre = _next_centre(distance, samples.n, uniform)
+        centre = _next_centre(distance, samples.n, uniform, rows)
         if centre < 0:
             return -1
-        left = _left_over(samples.x, samples.y, samples.n, centre, distance)
+        left = _left_over(samples.x, samples.y, samples.n, centre, distance, rows)
         if best < 0 or left < least:
             best, least = centre, left
     return best
 
 
-@njit(nogil=True, error_model="numpy")
-def _next_centre(distance, n, uniform):  # type: ignore[no-untyped-def]
+@subroutine()
+def _next_centre(distance, n, uniform, rows):  # type: ignore[no-untyped-def]
     """A sample drawn with probability proportional to its distance; -1 where all are 0.
 
-    Samples are in the order of the lanes, and within a lane ascending.
+    Samples are in the order of the lanes, and within a lane ascending. rows: scratch
     """
-    totals = np.zeros(LANES, np.float32)
+    totals, scan = rows[:LANES], rows[LANES : 2 * LANES]
+    totals[:] = ZERO
     for i in range(n):
         totals[i % LANES] += distance[i]
-    scan = totals.copy()
+    for lane in range(LANES):
+        scan[lane] = totals[lane]
     for offset in (1, 2, 4, 8, 16):
         for lane in range(LANES - 1, offset - 1, -1):
             scan[lane] = scan[lane] + scan[lane - offset]
@@ -447,10 +450,10 @@ def _next_centre(distance, n, uniform):  # type: ignore[no-untyped-def]
     return found
 
 
-@njit(nogil=True, error_model="numpy")
-def _left_over(x, y, n, centre, distance):  # type: ignore[no-untyped-def]
+@subroutine()
+def _left_over(x, y, n, centre, distance, lanes):  # type: ignore[no-untyped-def]
     """Sum of squared distances to the nearest centre, were this sample one more."""
-    lanes = np.zeros(LANES, np.float32)
+    lanes[:LANES] = ZERO
     for i in range(n):
         dx, dy = x[i] - x[centre], y[i] - y[centre]
         d = fma(dx, dx, dy * dy)
@@ -458,7 +461,7 @@ def _left_over(x, y, n, centre, distance):  # type: ignore[no-untyped-def]
     return lane_sum(lanes)
 
 
-@njit(nogil=True, error_model="numpy")
+@subroutine()
 def start_as_one(samples, work):  # type: ignore[no-untyped-def]
     """The sums of ``e_step`` for one component that has every sample."""
     work.theta[MEAN_X] = ZERO
@@ -468,7 +471,7 @@ def start_as_one(samples, work):  # type: ignore[no-untyped-def]
     _sum_labelled(samples, 1, work.theta, work)
 
 
-@njit(nogil=True, error_model="numpy")
+@subroutine()
 def _sum_labelled(samples, n_components, theta, work):  # type: ignore[no-untyped-def]
     """The sums of ``e_step`` where each sample is its label's alone."""
     rows = work.rows
@@ -488,7 +491,7 @@ def _sum_labelled(samples, n_components, theta, work):  # type: ignore[no-untype
     _sum_rows(rows, work.sums, n_components * N_STATISTICS)
 
 
-@njit(nogil=True, error_model="numpy")
+@subroutine()
 def start_as_kinc(samples, n_components, theta):  # type: ignore[no-untyped-def]
     """KINC's start: equal weights, covariances of identity, the samples its generator hits."""
     for k in range(n_components):

@@ -14,8 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import prange
 
-from pairtile.arrays import BoolArray, Float64Array, Int32Array, Int64Array, UInt8Array
-from pairtile.cpu.njit import njit
+from pairtile.arrays import Float64Array, Int32Array, Int64Array, UInt8Array
+from pairtile.cpu.njit import njit, subroutine
+from pairtile.cpu.threaded import threaded
 
 MODES_AT_ONCE = 256
 """Modes that share the scratch memory of one turn of a thread."""
@@ -94,16 +95,10 @@ def unexplained_shares(
     return left
 
 
-@njit(parallel=True, nogil=True)
-def group_moments(
-    i: Int64Array,
-    j: Int64Array,
-    members: UInt8Array,
-    values: Float64Array,
-    outliers: UInt8Array,
-    inside: BoolArray,
-    moments: ModeMoments,
-) -> None:
+@threaded(over="i")
+def group_moments(  # type: ignore[no-untyped-def]
+    first, last, i, j, members, values, outliers, inside, moments
+):
     """Number, mean and standard deviation of both genes in a mode, and in the other usable samples.
 
     Parameters
@@ -111,45 +106,44 @@ def group_moments(
     i, j, members, values : as in ``unexplained_shares``.
     outliers : uint8 (M, ceil(S / 8)), or (0, 0): none.
     inside : bool (genes, S), the samples of a gene that may take part.
-    moments : filled
+    moments : ``ModeMoments``, filled
     """
     n, mean, sd = moments.n, moments.mean, moments.sd
     n_samples = values.shape[1]
-    for turn in prange((i.size + MODES_AT_ONCE - 1) // MODES_AT_ONCE):
-        group = np.empty(n_samples, np.int8)
-        chosen = np.empty(n_samples)
-        for m in range(turn * MODES_AT_ONCE, min(i.size, (turn + 1) * MODES_AT_ONCE)):
-            for s in range(n_samples):
-                shift = 7 - (s & 7)
-                group[s] = -1
-                if (members[m, s >> 3] >> shift) & 1:
-                    group[s] = 0
-                elif inside[i[m], s] and inside[j[m], s]:
-                    out = outliers.size > 0 and (outliers[m, s >> 3] >> shift) & 1
-                    group[s] = -1 if out else 1
-            for gene in range(2):
-                row = i[m] if gene == 0 else j[m]
-                for side in range(2):
-                    count = 0
-                    for s in range(n_samples):
-                        if group[s] == side:
-                            chosen[count] = values[row, s]
-                            count += 1
-                    n[gene, side, m] = count
-                    mean[gene, side, m], sd[gene, side, m] = _mean_and_sd(chosen[:count])
+    group = np.empty(n_samples, np.int8)
+    chosen = np.empty(n_samples)
+    for m in range(first, last):
+        for s in range(n_samples):
+            shift = 7 - (s & 7)
+            group[s] = -1
+            if (members[m, s >> 3] >> shift) & 1:
+                group[s] = 0
+            elif inside[i[m], s] and inside[j[m], s]:
+                out = outliers.size > 0 and (outliers[m, s >> 3] >> shift) & 1
+                group[s] = -1 if out else 1
+        for gene in range(2):
+            row = i[m] if gene == 0 else j[m]
+            for side in range(2):
+                count = 0
+                for s in range(n_samples):
+                    if group[s] == side:
+                        chosen[count] = values[row, s]
+                        count += 1
+                n[gene, side, m] = count
+                mean[gene, side, m], sd[gene, side, m] = _mean_and_sd(chosen, count)
 
 
-@njit(inline="always")
-def _mean_and_sd(x: Float64Array) -> tuple[float, float]:
-    if x.size == 0:
-        return 0.0, 0.0
-    mean = x.sum() / x.size
-    if x.size < 2 or x.min() == x.max():
-        return mean, 0.0
+@subroutine()
+def _mean_and_sd(x, n):  # type: ignore[no-untyped-def]
+    total, constant = 0.0, True
+    for s in range(n):
+        total += x[s]
+        constant &= x[s] == x[0]
+    mean = total / max(n, 1)
     squares = 0.0
-    for s in range(x.size):
+    for s in range(n):
         squares += (x[s] - mean) * (x[s] - mean)
-    return mean, math.sqrt(squares / (x.size - 1))
+    return mean, 0.0 if constant else math.sqrt(squares / (n - 1))
 
 
 @njit(inline="always")

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.arrays import Float32Array, Float64Array, Int32Array, Int64Array, UInt8Array
-from pairtile.cpu.njit import njit
+from pairtile.cpu.njit import njit, subroutine
 from pairtile.cpu.vectors import LANES
 from pairtile.methods.multimodal_correlation.kernels.mixture_fit import (
     COVARIANCE,
@@ -156,13 +156,13 @@ class Work(NamedTuple):
 
 
 @njit(nogil=True, error_model="numpy")
-def modes_of_pairs(genes, rules, rows, columns, found, tallies):  # type: ignore[no-untyped-def]
+def modes_of_pairs(genes, rules, rows, columns, work, found, tallies):  # type: ignore[no-untyped-def]
     """Write the kept modes of pairs one after another; returns how many.
 
     genes: ``MixtureGenes``; rules: ``Rules``; rows, columns: int64 (pairs,), gene numbers
-    found: ``Found``, with room for K_max modes of each pair; tallies: ``Tallies``, added to
+    work: ``make_work``; found: ``Found``, with room for K_max modes of each pair
+    tallies: ``Tallies``, added to
     """
-    work = _make_work(genes.values.shape[1])
     n_found = 0
     for number in range(rows.shape[0]):
         row, column = rows[number], columns[number]
@@ -173,7 +173,7 @@ def modes_of_pairs(genes, rules, rows, columns, found, tallies):  # type: ignore
     return n_found
 
 
-@njit(nogil=True, error_model="numpy", inline="always")
+@subroutine(inline="always")
 def _modes_of_pair(genes, rules, pair, work, found, n_found, tallies):  # type: ignore[no-untyped-def]
     problem = _take_samples(genes, rules, pair, work)
     if problem >= 0:
@@ -191,8 +191,8 @@ def _modes_of_pair(genes, rules, pair, work, found, n_found, tallies):  # type: 
     return _write_modes(genes, rules, pair, mixture, work, found, n_found, tallies)
 
 
-@njit(nogil=True)
-def _make_work(n_samples):  # type: ignore[no-untyped-def]
+def make_work(n_samples: int) -> Work:
+    """Scratch for that many samples."""
     length = (n_samples + LANES - 1) // LANES * LANES
     return Work(
         x=np.zeros(length, np.float32),
@@ -230,7 +230,7 @@ def _make_work(n_samples):  # type: ignore[no-untyped-def]
 # --- the mixture of a pair ------------------------------------------------------------------------
 
 
-@njit(nogil=True, error_model="numpy")
+@subroutine(inline="always")
 def _mixture(genes, rules, pair, n, work, counts):  # type: ignore[no-untyped-def]
     """K, log-likelihood, criterion, the frame (centre and scale of both axes), and a problem or -1.
 
@@ -278,7 +278,7 @@ def _mixture(genes, rules, pair, n, work, counts):  # type: ignore[no-untyped-de
     return k, np.float32(np.float64(bits) * LN2), np.float32(value), frame, -1
 
 
-@njit(nogil=True, error_model="numpy")
+@subroutine()
 def _set_line(theta, r):  # type: ignore[no-untyped-def]
     """One component of standardised values on a line."""
     theta[WEIGHT] = np.float32(1.0)
@@ -289,7 +289,7 @@ def _set_line(theta, r):  # type: ignore[no-untyped-def]
     theta[COVARIANCE] = np.float32(min(max(r, -1.0), 1.0))
 
 
-@njit(nogil=True)
+@subroutine()
 def _order_components(theta, n_components, as_they_are, order):  # type: ignore[no-untyped-def]
     """Component numbers by falling weight, unless as they are."""
     for k in range(n_components):
@@ -305,7 +305,7 @@ def _order_components(theta, n_components, as_they_are, order):  # type: ignore[
 # --- which samples enter ---
 
 
-@njit(nogil=True, error_model="numpy")
+@subroutine()
 def _take_samples(genes, rules, pair, work):  # type: ignore[no-untyped-def]
     """Label 0 for the samples that enter, -1 for the others; what is wrong with the pair, or -1."""
     n = 0
@@ -328,18 +328,15 @@ def _take_samples(genes, rules, pair, work):  # type: ignore[no-untyped-def]
     return CONSTANT if _is_constant(genes, pair, 0, work) else -1
 
 
-@njit(nogil=True)
+@subroutine()
 def _sort_members(genes, pair, work):  # type: ignore[no-untyped-def]
     """The samples of each label by ascending value of either gene."""
-    _sorted_members(
-        genes.order[pair.x], genes.usable[pair.x], work.label, work.members_x, work.sizes
-    )
-    _sorted_members(
-        genes.order[pair.y], genes.usable[pair.y], work.label, work.members_y, work.sizes
-    )
+    x, y, label, sizes = pair.x, pair.y, work.label, work.sizes
+    _sorted_members(genes.order[x], genes.usable[x], label, work.members_x, sizes)
+    _sorted_members(genes.order[y], genes.usable[y], label, work.members_y, sizes)
 
 
-@njit(nogil=True)
+@subroutine()
 def _remove_outliers(genes, rules, pair, k, work):  # type: ignore[no-untyped-def]
     """Take the outliers on either axis out of label k; returns how many."""
     size = work.sizes[k]
@@ -357,7 +354,7 @@ def _remove_outliers(genes, rules, pair, k, work):  # type: ignore[no-untyped-de
     return removed
 
 
-@njit(nogil=True)
+@subroutine()
 def _is_constant(genes, pair, k, work):  # type: ignore[no-untyped-def]
     """Whether either gene has one value only in the samples of label k, of which there are some."""
     last = work.sizes[k] - 1
@@ -366,7 +363,7 @@ def _is_constant(genes, pair, k, work):  # type: ignore[no-untyped-def]
     return codes_x[x[0]] == codes_x[x[last]] or codes_y[y[0]] == codes_y[y[last]]
 
 
-@njit(nogil=True)
+@subroutine()
 def _compact(genes, pair, work):  # type: ignore[no-untyped-def]
     """The values that enter, one after another in the order of the samples; how many."""
     n = 0
@@ -383,7 +380,7 @@ def _compact(genes, pair, work):  # type: ignore[no-untyped-def]
 # --- the modes, once samples have labels ---
 
 
-@njit(nogil=True, error_model="numpy")
+@subroutine()
 def _write_modes(genes, rules, pair, mixture, work, found, n_found, tallies):  # type: ignore[no-untyped-def]
     """Write the kept modes from place ``n_found`` on; returns how many are written then.
 
@@ -438,7 +435,7 @@ def _write_modes(genes, rules, pair, mixture, work, found, n_found, tallies):  #
     return n_found + kept
 
 
-@njit(nogil=True, error_model="numpy")
+@subroutine()
 def _correlation(genes, rules, pair, n, k, work):  # type: ignore[no-untyped-def]
     if not rules.spearman and rules.kinc:
         return _pearson_as_kinc(work.raw_x, work.raw_y, work.fit.labels, n, k)
@@ -450,7 +447,7 @@ def _correlation(genes, rules, pair, n, k, work):  # type: ignore[no-untyped-def
     return _spearman(work.members_x[k], size, work.ranks_x, work.ranks_y)
 
 
-@njit(nogil=True, error_model="numpy", inline="always")
+@subroutine(inline="always")
 def _write_parameters(genes, pair, mixture, k, work, found, at):  # type: ignore[no-untyped-def]
     """Parameters of a component in units of the values, as the pair was given in."""
     row = k * THETA_COLUMNS
@@ -473,7 +470,7 @@ def _write_parameters(genes, pair, mixture, k, work, found, at):  # type: ignore
     found.covariance[at] = ((scale_x * scale_y) * covariance) * (unit_x * unit_y)
 
 
-@njit(nogil=True)
+@subroutine()
 def _write_masks(k, work, samples, outliers):  # type: ignore[no-untyped-def]
     """Bit masks over all samples, sample 0 in the highest bit of byte 0."""
     samples[:] = 0
@@ -489,7 +486,7 @@ def _write_masks(k, work, samples, outliers):  # type: ignore[no-untyped-def]
 # --- outliers, sums, correlations ---
 
 
-@njit(nogil=True)
+@subroutine()
 def _sorted_members(order, usable, label, members, sizes):  # type: ignore[no-untyped-def]
     """The samples of each label 0, 1, ... by ascending value of one gene, and how many.
 
@@ -505,7 +502,7 @@ def _sorted_members(order, usable, label, members, sizes):  # type: ignore[no-un
             sizes[k] += 1
 
 
-@njit(nogil=True, error_model="numpy")
+@subroutine()
 def _mark_outliers(values, members, size, single, out):  # type: ignore[no-untyped-def]
     """Set ``out`` of the samples beyond 1.5 interquartile ranges (Tukey 1977); returns how many.
 
@@ -536,7 +533,7 @@ def _mark_outliers(values, members, size, single, out):  # type: ignore[no-untyp
     return found
 
 
-@njit(nogil=True, error_model="numpy")
+@subroutine()
 def _sum_products(first, second, n, lanes):  # type: ignore[no-untyped-def]
     lanes[:] = 0.0
     for i in range(n):
@@ -544,7 +541,7 @@ def _sum_products(first, second, n, lanes):  # type: ignore[no-untyped-def]
     return lane_sum(lanes)
 
 
-@njit(nogil=True, error_model="numpy")
+@subroutine()
 def _centre(values, n, lanes):  # type: ignore[no-untyped-def]
     """Subtract the mean from n float64 in place; the mean and the population variance."""
     lanes[:] = 0.0
@@ -556,7 +553,7 @@ def _centre(values, n, lanes):  # type: ignore[no-untyped-def]
     return mean, _sum_products(values, values, n, lanes) / np.float64(n)
 
 
-@njit(nogil=True)
+@subroutine()
 def _doubled_ranks(codes, members, size, ranks):  # type: ignore[no-untyped-def]
     """Set twice the average rank, less size + 1, for each member; ties share a rank.
 
@@ -574,7 +571,7 @@ def _doubled_ranks(codes, members, size, ranks):  # type: ignore[no-untyped-def]
         first = end
 
 
-@njit(nogil=True, error_model="numpy")
+@subroutine()
 def _spearman(members, size, ranks_x, ranks_y):  # type: ignore[no-untyped-def]
     """Spearman's correlation from ``_doubled_ranks`` of both genes; the sums are exact."""
     xx, yy, xy = np.int64(0), np.int64(0), np.int64(0)
@@ -586,7 +583,7 @@ def _spearman(members, size, ranks_x, ranks_y):  # type: ignore[no-untyped-def]
     return _clamped(np.float64(xy) / np.sqrt(np.float64(xx) * np.float64(yy)))
 
 
-@njit(nogil=True, error_model="numpy")
+@subroutine()
 def _pearson(x, y, label, n, k, lanes):  # type: ignore[no-untyped-def]
     """Pearson's correlation of the elements with label k. x, y: float64 (n,); label: int32 (n,)"""
     count = 0
@@ -601,7 +598,7 @@ def _pearson(x, y, label, n, k, lanes):  # type: ignore[no-untyped-def]
     return _clamped(xy / np.sqrt(xx * yy))
 
 
-@njit(nogil=True, error_model="numpy")
+@subroutine()
 def _sum_of_label(values, label, n, k, lanes):  # type: ignore[no-untyped-def]
     lanes[:] = 0.0
     for i in range(n):
@@ -610,7 +607,7 @@ def _sum_of_label(values, label, n, k, lanes):  # type: ignore[no-untyped-def]
     return lane_sum(lanes)
 
 
-@njit(nogil=True, error_model="numpy")
+@subroutine()
 def _products_of_label(first, mean_1, second, mean_2, label, n, k, lanes):  # type: ignore[no-untyped-def]
     lanes[:] = 0.0
     for i in range(n):
@@ -619,7 +616,7 @@ def _products_of_label(first, mean_1, second, mean_2, label, n, k, lanes):  # ty
     return lane_sum(lanes)
 
 
-@njit(nogil=True, error_model="numpy")
+@subroutine()
 def _pearson_as_kinc(x, y, label, n, k):  # type: ignore[no-untyped-def]
     """Pearson's correlation as KINC sums it up: float32, one element after another."""
     sum_x, sum_y = np.float32(0.0), np.float32(0.0)
@@ -640,6 +637,6 @@ def _pearson_as_kinc(x, y, label, n, k):  # type: ignore[no-untyped-def]
     return _clamped(r) if np.isfinite(r) else np.nan
 
 
-@njit(nogil=True)
+@subroutine()
 def _clamped(r):  # type: ignore[no-untyped-def]
     return min(max(r, -1.0), 1.0)

@@ -14,7 +14,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload
 
-from pairtile.cpu.njit import njit
+from pairtile.cpu.njit import subroutine
 from pairtile.cpu.vectors import LANES, Vector, address_of
 
 EXP2: Final = (1.326472725e-03, 9.671512786e-03, 5.550733744e-02, 2.402224208e-01, 6.931469776e-01)
@@ -216,7 +216,7 @@ def _negate(typing_context, vector):  # type: ignore[no-untyped-def]
     return LANES_TYPE(vector), generate
 
 
-@njit(nogil=True, error_model="numpy")
+@subroutine()
 def lane_sum(lanes):  # type: ignore[no-untyped-def]
     """Sum of 32 numbers in an array, lane l with lane l xor 16, 8, 4, 2, 1; it is used up."""
     half = LANES // 2
