@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import inspect
 import json
 import os
 import shutil
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -16,8 +19,8 @@ import numba
 import numpy as np
 import pytest
 from first_run import compiled_by
-from pairtile.cpu.compiling import kernel_of, types_of
-from pairtile.cpu.njit import njit, read_only
+from pairtile.cpu.first_run import compile_beside, is_compiled, read_list
+from pairtile.cpu.njit import kernel_of, njit, read_only, types_of
 from pairtile.gpu import compiling
 from pairtile.method import methods
 from paths import ROOT
@@ -56,7 +59,7 @@ def test_compilation_is_said_once_and_only_where_it_happens(tmp_path: Path) -> N
 
 ONE_OF_TWO = """
 import json, sys
-import pairtile.cpu.compiling as compiling
+import pairtile.cpu.njit as compiling
 place, _, arguments = sys.argv[1].partition(" ")
 kernel = compiling.kernel_of(place)
 print("ready", flush=True)
@@ -68,13 +71,14 @@ print(sum(kernel.stats.cache_misses.values()))
 BESIDE = """
 import json, os, sys, time
 from pathlib import Path
-from pairtile.runtime import job
-import pairtile.cpu.compiling as compiling
+from pairtile.cpu.compiling import expect
+from pairtile.cpu.njit import kernel_of, types_of
+from pairtile.runtime import threads
 {before}
-listed = Path("first_run.txt")
-compiling.expect(listed)
-place, _, arguments = listed.read_text().splitlines()[0].partition(" ")
-compiling.kernel_of(place).compile(compiling.types_of(json.loads(arguments)))
+listed = Path("first_run.txt").read_text().splitlines()
+expect(listed)
+place, _, arguments = listed[0].partition(" ")
+kernel_of(place).compile(types_of(json.loads(arguments)))
 until = time.monotonic() + {seconds}
 while time.monotonic() < until and not list(Path("compiled").rglob("*{last}*.nbc")):
     time.sleep(0.1)
@@ -84,7 +88,7 @@ os._exit(0)
 
 
 def first_run(method: str) -> list[str]:
-    return (METHODS[method].folder / "kernels/first_run.txt").read_text().splitlines()
+    return read_list(METHODS[method].folder)
 
 
 def test_of_two_processes_that_need_a_kernel_one_compiles(tmp_path: Path) -> None:
@@ -110,9 +114,9 @@ def test_of_two_processes_that_need_a_kernel_one_compiles(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("before", "compiled", "seconds"),
     [
-        ("job.IS_JOB = True", 3, 60),
+        ("threads.IS_JOB = True", 3, 60),
         ("", 1, 4),
-        ("job.IS_JOB = True; sys.executable = '/none'", 1, 4),
+        ("threads.IS_JOB = True; sys.executable = '/none'", 1, 4),
     ],
     ids=["job", "person", "cannot start"],
 )
@@ -155,7 +159,7 @@ def test_a_kernel_is_compiled_again_when_what_it_calls_has_changed(tmp_path: Pat
     (tmp_path / "pairtile/cpu").mkdir(parents=True)
     (tmp_path / "pairtile/__init__.py").touch()
     (tmp_path / "pairtile/runtime").mkdir()
-    for file in ("cpu/njit.py", "runtime/user_cache.py"):
+    for file in ("cpu/njit.py", "cpu/first_run.py", "runtime/user_cache.py"):
         shutil.copy(ROOT / "workflow/pairtile" / file, tmp_path / "pairtile" / file)
     head = "from pairtile.cpu.njit import njit\n"
     (tmp_path / "pairtile/caller.py").write_text(
@@ -228,3 +232,73 @@ def test_compilation_for_a_gpu_is_said_once_for_each_kernel_and_setting(
     compiling._module.cache_clear()
     assert len(compiled) == 3
     assert caplog.messages == 2 * ["Compiling twice for this GPU, once: later runs find it done."]
+
+
+WAITING = """
+import json, sys
+from pairtile.cpu.njit import EXPECTED, kernel_of, types_of
+EXPECTED.update(dict.fromkeys(json.loads(sys.argv[1])))
+place, _, arguments = list(EXPECTED)[1].partition(" ")
+kernel = kernel_of(place)
+print(kernel._cache.lock, flush=True)
+input()
+kernel.compile(types_of(json.loads(arguments)))
+"""
+
+
+def compiled_in(folder: Path) -> set[str]:
+    return {file.name.split(".")[1].rsplit("-", 1)[0] for file in folder.rglob("*.nbi")}
+
+
+def test_who_waits_for_a_kernel_compiles_what_is_listed_before_it(tmp_path: Path) -> None:
+    """And nothing after it: that could need what this process has begun."""
+    names = ("_count_entries", "_x_log_x", "distinct_q_values")
+    first, second, third = (
+        next(x for x in first_run("mutual_information") if f":{name} " in x) for name in names
+    )
+    waits = subprocess.Popen(
+        [sys.executable, "-c", WAITING, json.dumps([first, second, third])],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+    )  # fmt: skip
+    assert waits.stdin
+    assert waits.stdout
+    lock = Path(waits.stdout.readline().strip())
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("wb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        waits.stdin.write("\n")
+        waits.stdin.flush()
+        until = time.monotonic() + 120
+        while time.monotonic() < until and compiled_in(tmp_path) != {names[0]}:
+            time.sleep(0.05)
+        time.sleep(0.5)
+        assert compiled_in(tmp_path) == {names[0]}
+        assert waits.poll() is None
+    waits.communicate()
+    assert compiled_in(tmp_path) == set(names[:2])
+
+
+def test_a_run_knows_whether_all_is_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    line = next(x for x in first_run("mutual_information") if ":_x_log_x " in x)
+    assert is_compiled([])
+    assert not is_compiled([line])
+    code = (
+        "import sys; from pairtile.cpu.njit import compile_last_of; compile_last_of(sys.argv[1:])"
+    )
+    subprocess.run([sys.executable, "-c", code, line], check=True)
+    assert is_compiled(["pairtile.none:before []", line])
+    assert not is_compiled([line, next(iter(first_run("mirna_targets")))])
+
+
+def test_one_process_compiles_beside_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = []
+    monkeypatch.setenv("PAIRTILE_COMPILES_BESIDE", "")
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: started.append(1) or 1 / 0)
+    for _ in range(2):
+        with suppress(ZeroDivisionError):
+            compile_beside([])
+    assert len(started) == 1

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pairtile.cpu import njit
+from pairtile.cpu import first_run
 from pairtile.gpu.compiling import secure_cache
 from pairtile.runtime.user_cache import _warn, do_without_a_home, is_trusted, user_cache
 from workflow_runs import ROOT
@@ -37,7 +37,7 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (tmp_path / "tmp").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
     monkeypatch.setattr(pwd, "getpwuid", unknown)
-    cached = user_cache, _warn, njit._folder
+    cached = user_cache, _warn, first_run.folder_of
     for function in cached:
         function.cache_clear()
     yield
@@ -150,9 +150,9 @@ def test_numba_looks_nowhere_where_others_write(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(opened(shared / "cache")))
     open_folder, own = str(opened(shared / "given")), str(opened(shared / "own", 0o755))
-    assert njit._folder(own, "content") == shared / "own/content"
+    assert first_run.folder_of(own, "content") == shared / "own/content"
     assert not caplog.records
-    assert njit._folder(open_folder, "content") == private(tmp_path) / "pairtile/content"
+    assert first_run.folder_of(open_folder, "content") == private(tmp_path) / "pairtile/content"
     said = {record.getMessage().split(":")[0] for record in caplog.records}
     assert said == {f"others can write to {shared / name}" for name in ("given", "cache")}
 

@@ -6,6 +6,7 @@ import sys
 import time
 from functools import partial
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -18,7 +19,9 @@ from pairtile.config.load import (
     check_results_writable,
     read_mapping_file,
 )
+from pairtile.cpu.first_run import compile_beside, is_compiled, read_list
 from pairtile.errors import ConfigError, PairtileError, StoreError
+from pairtile.method import methods
 from pairtile.runtime.end_together import ENDS_WITH, end_with_run
 from pairtile.runtime.files import file_format, read_json_once
 from pairtile.runtime.job import Deferred
@@ -157,6 +160,12 @@ def start_run():
         if jobs_run_in_this_environment():
             os.environ[ENDS_WITH] = str(os.getpid())
             internals.start_jobs_without_limit(workflow)
+            used = {analysis.method for analysis in CONFIG.analyses.values()}
+            lists = [read_list(methods()[name].folder) for name in sorted(used)]
+            missing = [listed for listed in lists if not is_compiled(listed)]
+            # The first job takes two seconds to start. One on a GPU needs less, and says so later.
+            if missing and workflow.cores > 1 and "PAIRTILE_GPU_HERE" not in os.environ:
+                compile_beside(chain(*missing))
     # What an earlier run left is taken over only whole.
     for run in runs_of(CONFIG):
         if run.folder.is_dir():

@@ -7,24 +7,17 @@ needed last, while the job compiles what it needs first.
 from __future__ import annotations
 
 import gc
-import json
 import logging
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import suppress
-from inspect import unwrap
-from pathlib import Path
-from pkgutil import resolve_name
-from typing import Any
 
-from numba import types
-from numba.core.dispatcher import Dispatcher
 from numba.core.event import Event, Listener, register
 
-from pairtile.runtime import job
+from pairtile.cpu.first_run import compile_beside
+from pairtile.cpu.njit import EXPECTED, compile_last_of
+from pairtile.runtime import threads as job_threads
 from pairtile.runtime.end_together import end_with_parent
 from pairtile.runtime.record import COMPILING
 
@@ -32,15 +25,10 @@ log = logging.getLogger(__name__)
 
 EVERY_SECONDS = 5.0
 
-_expected: dict[str, None] = {}
 
-
-def expect(listed: Path) -> None:
-    """Expect that a first run compiles what a file lists, where it is there: a line for each
-    function, after those that it calls: ``MODULE:FUNCTION``, a space, and the types of its
-    arguments (``types_of``) as JSON."""
-    if listed.exists():
-        _expected.update(dict.fromkeys(listed.read_text().splitlines()))
+def expect(listed: Sequence[str]) -> None:
+    """Expect that a first run compiles what is listed (``first_run.read_list``)."""
+    EXPECTED.update(dict.fromkeys(listed))
 
 
 class _CompileListener(Listener):
@@ -58,7 +46,8 @@ class _CompileListener(Listener):
         if self.functions == 1:
             log.info("Compiling for this CPU, once: later runs find it done.")
             self.said = now
-            _share_out()
+            if job_threads.IS_JOB and os.environ["NUMBA_NUM_THREADS"] != "1":
+                compile_beside(EXPECTED)
         elif now - self.said >= EVERY_SECONDS:
             so_far = (self.functions, COMPILING.seconds())
             log.info("Compiling for this CPU: %d functions in %.0f s so far.", *so_far)
@@ -73,48 +62,8 @@ class _CompileListener(Listener):
 register("numba:compile", _CompileListener())
 
 
-def _share_out() -> None:
-    """Start the process that compiles beside, where the job has a thread for it. It is no fork:
-    that could wait for ever for a module which another thread imports, with what the job needs."""
-    if job.IS_JOB and os.environ["NUMBA_NUM_THREADS"] != "1":
-        code = f"from {__name__} import compile_backwards; compile_backwards()"
-        with suppress(OSError):  # it cannot start, or has ended: the job compiles all
-            beside = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE)
-            assert beside.stdin
-            with beside.stdin:
-                beside.stdin.write("\n".join(reversed(_expected)).encode())
-
-
 def compile_backwards() -> None:
-    """Compile what standard input lists (``expect``), but for what another process compiles."""
+    """Compile what standard input lists, but for what another process compiles."""
     end_with_parent()
-    for line in sys.stdin:
-        place, _, arguments = line.partition(" ")
-        with suppress(Exception):  # the job itself says what cannot be compiled
-            kernel = kernel_of(place)
-            if not vars(kernel)["_cache"].is_busy():
-                kernel.compile(types_of(json.loads(arguments)))
-
-
-def kernel_of(place: str) -> Dispatcher:
-    """What numba made of the function at a place, ``MODULE:FUNCTION``, which may be called by all
-    threads (``threaded``)."""
-    return unwrap(resolve_name(place), stop=lambda found: isinstance(found, Dispatcher))
-
-
-def types_of(told: Sequence[Any]) -> tuple[types.Type, ...]:
-    """Types of numba: a number by its name, an array by those of its numbers, its dimensions, its
-    layout and whether it is read-only, a tuple by the place of its class (null: a plain one) and
-    ``of`` what it is."""
-    found = []
-    for one in told:
-        if isinstance(one, str):
-            found.append(getattr(types, one))
-        elif isinstance(one, dict):
-            place = one["tuple"]
-            made = place and resolve_name(place)
-            found.append(types.BaseTuple.from_types(types_of(one["of"]), made))
-        else:
-            name, dimensions, layout, read_only = one
-            found.append(types.Array(getattr(types, name), dimensions, layout, read_only))
-    return tuple(found)
+    expect(sys.stdin.read().splitlines())
+    compile_last_of(list(EXPECTED))

@@ -9,26 +9,24 @@ module and of all modules of this package that it imports.
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import inspect
+import json
 import os
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, TypeVar
 
 import numba
 import numpy as np
+from numba import types
 from numba.core.caching import FunctionCache
+from numba.core.dispatcher import Dispatcher
 from numba.core.types import unliteral
 from numpy.typing import NDArray
 
-from pairtile.runtime.user_cache import code_folder, user_cache
-
-_PACKAGE = Path(__file__).resolve().parents[1]
-_IMPORT = re.compile(r"^from pairtile([\w.]*) import (\([^)]*\)|.*)", re.MULTILINE)
+from pairtile.cpu.first_run import content_of, folder_of
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -40,7 +38,7 @@ def njit(**options: Any) -> Callable[[F], F]:
         module = Path(inspect.getfile(function)).resolve()
         settings: Any = numba.config
         before = settings.CACHE_DIR  # NUMBA_CACHE_DIR, or ""
-        settings.CACHE_DIR = str(_folder(before, content_of(module)))
+        settings.CACHE_DIR = str(folder_of(before, content_of(module)))
         try:
             kernel: Any = numba.njit(**{"no_cfunc_wrapper": True, **options})(function)
             kernel._cache = _CompiledOnce(function)
@@ -82,6 +80,8 @@ class _CompiledOnce(FunctionCache):
         if found is None and self.lock not in _HELD:
             with suppress(OSError):  # a file system without locks: each compiles
                 _HELD[self.lock] = os.open(self.lock, os.O_CREAT | os.O_WRONLY)
+                if self.is_busy():
+                    compile_before(f"{self._py_func.__module__}:{self._py_func.__name__}")
                 fcntl.flock(_HELD[self.lock], fcntl.LOCK_EX)
             found = super().load_overload(sig, target_context)
             if found is not None:
@@ -108,36 +108,52 @@ class _CompiledOnce(FunctionCache):
         return False
 
 
+EXPECTED: dict[str, None] = {}
+"""What this process will compile (``first_run.read_list``)."""
+
+
+def compile_before(place: str) -> None:
+    """Compile what is expected before a function that another process compiles: what that calls is
+    among it. Nothing else: of two processes each could wait for what the other has begun."""
+    begun = next((k for k, line in enumerate(EXPECTED) if line.startswith(f"{place} ")), 0)
+    compile_last_of(list(EXPECTED)[:begun])
+
+
+def compile_last_of(listed: list[str]) -> None:
+    """Compile what is listed, from its end, but for what another process compiles."""
+    for line in reversed(listed):
+        place, _, arguments = line.partition(" ")
+        with suppress(Exception):  # the job itself says what cannot be compiled
+            kernel = kernel_of(place)
+            if not vars(kernel)["_cache"].is_busy():
+                kernel.compile(types_of(json.loads(arguments)))
+
+
+def kernel_of(place: str) -> Dispatcher:
+    """What numba made of the function at a place, ``MODULE:FUNCTION``, which may be called by all
+    threads (``threaded``)."""
+    return inspect.unwrap(resolve_name(place), stop=lambda found: isinstance(found, Dispatcher))
+
+
+def types_of(told: Sequence[Any]) -> tuple[types.Type, ...]:
+    """Types of numba: a number by its name, an array by those of its numbers, its dimensions, its
+    layout and whether it is read-only, a tuple by the place of its class (null: a plain one) and
+    ``of`` what it is."""
+    found = []
+    for one in told:
+        if isinstance(one, str):
+            found.append(getattr(types, one))
+        elif isinstance(one, dict):
+            place = one["tuple"]
+            made = place and resolve_name(place)
+            found.append(types.BaseTuple.from_types(types_of(one["of"]), made))
+        else:
+            name, dimensions, layout, read_only = one
+            found.append(types.Array(getattr(types, name), dimensions, layout, read_only))
+    return tuple(found)
+
+
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
     """The array as one that cannot be written: numba compiles a kernel, and all that it calls, once
     for arrays that can be (computed ones) and once for those that cannot (mapped from a file)."""
     return np.broadcast_to(array, array.shape)
-
-
-@cache
-def content_of(module: Path) -> str:
-    """A digest of a module and of all that it imports of this package."""
-    texts: dict[Path, bytes] = {}
-    new = {module}
-    while new:
-        texts |= {path: path.read_bytes() for path in new}
-        new = {file for path in new for file in _imported(texts[path].decode())} - set(texts)
-    return hashlib.sha256(b"\0".join(texts[path] for path in sorted(texts))).hexdigest()[:16]
-
-
-def _imported(text: str) -> set[Path]:
-    found = set()
-    for place, names in _IMPORT.findall(text):
-        folder = _PACKAGE.joinpath(*place.split("."))
-        found |= {folder / f"{name}.py" for name in re.findall(r"\w+", names)}
-        found.add(folder.with_suffix(".py"))
-    return {path for path in found if path.is_file()}
-
-
-@cache
-def _folder(given: str, content: str) -> Path:
-    """Below the folder that is given, else beside the package or, where nothing can be written
-    there or others can write, too, the user's: numba runs what it finds."""
-    beside = _PACKAGE if os.access(_PACKAGE, os.W_OK) else user_cache()
-    top = given or beside / ("__pycache__" if beside == _PACKAGE else "pairtile")
-    return code_folder(Path(top, content), f"pairtile/{content}")

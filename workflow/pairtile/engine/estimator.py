@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 
 from pairtile.config.models import Analysis, InputFile, marked
 from pairtile.cpu.compiling import expect
+from pairtile.cpu.first_run import read_list
 from pairtile.declare.messages import HasMessages, Message, messages_of
 from pairtile.engine import tiles
 from pairtile.engine.chunk_file import Arrays, Rows, Summaries
@@ -306,7 +307,7 @@ def estimator_of(method: str, config: Analysis | None = None) -> type[Estimator[
         For a method that does not exist (the configuration refuses it earlier).
     """
     known = get_method(method)
-    expect(known.folder / "kernels/first_run.txt")
+    expect(read_list(known.folder))
     part = known.part(known.estimator)
     found: type[Estimator[Any, Any]] = part if isinstance(part, type) else part(config)
     return found
