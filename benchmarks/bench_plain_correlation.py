@@ -14,13 +14,16 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 from pairtile.gpu.device import Device, choose
 from pairtile.methods.multimodal_correlation.plain_correlation import PlainCorrelation
+from threadpoolctl import threadpool_limits
 
 from benchmarks.bench_pair_mixtures import mixture_config
 from benchmarks.machine import timed, write
@@ -68,10 +71,23 @@ def run(backend: str, cases: list[str] | None = None) -> dict[str, Any]:
     device = choose(backend)
     genes, samples = SIZES[backend]
     result: dict[str, Any] = {"backend": backend, "genes": genes, "samples": samples, "cases": {}}
-    for name in cases or CASES:
-        result["cases"][name] = _case(CASES[name], genes, samples, device)
-    result["products"] = _products(device, min(genes, 4096), samples)
+    with _one_thread() if backend == "cpu" else nullcontext():
+        for name in cases or CASES:
+            result["cases"][name] = _case(CASES[name], genes, samples, device)
+        result["products"] = _products(device, min(genes, 4096), samples)
     return result
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Hold numba and the matrix library to one thread."""
+    before = numba.get_num_threads()
+    numba.set_num_threads(1)
+    try:
+        with threadpool_limits(1):
+            yield
+    finally:
+        numba.set_num_threads(before)
 
 
 def _case(
@@ -80,18 +96,17 @@ def _case(
     kind, missing, outliers, modules = case
     values = expression(genes, samples, modules, missing)
     wanted = mixture_config(clustering="none", correlation=kind, outliers_before=outliers)
-    threads = 1 if device.backend == "cpu" else None
     clock = time.process_time if device.backend == "cpu" else time.perf_counter
     begin = clock()
     some = genes if device.backend == "cuda" else 64  # CuPy compiles by size, too
-    first = PlainCorrelation(values[:some], wanted, device, threads)
+    first = PlainCorrelation(values[:some], wanted, device)
     first.tile(np.arange(some), np.arange(64), False)
     del first
     pairs = genes * (genes - 1) // 2
     entry: dict[str, Any] = {"pairs": pairs, "first_call_seconds": clock() - begin}
     for edge in EDGES[device.backend]:
         begin = clock()
-        search = PlainCorrelation(values, wanted, device, threads)
+        search = PlainCorrelation(values, wanted, device)
         search._genes.prepare(np.arange(genes))
         _wait(device)
         prepared = clock() - begin
@@ -155,25 +170,22 @@ def _stages(search: PlainCorrelation, edge: int, device: Device) -> dict[str, fl
 
 def _products(device: Device, genes: int, samples: int) -> dict[str, Any]:
     """Matrix products of unit rows in float32 and float64: time, and the error of float32."""
-    from threadpoolctl import threadpool_limits
-
     xp = device.xp
     rows = expression(genes, samples, 50, 0.0)
     rows -= rows.mean(axis=1, keepdims=True)
     rows /= np.sqrt((rows * rows).sum(axis=1, keepdims=True))
     found: dict[str, Any] = {}
     exact = None
-    with threadpool_limits(1 if device.backend == "cpu" else None):
-        for name in ("float64", "float32"):
-            values = xp.asarray(rows.astype(name))
-            product = values @ values.T
-            found[name] = timed(lambda values=values: values @ values.T)
-            flops = 2.0 * samples * genes * genes
-            found[name]["teraflops"] = flops / found[name]["seconds"] / 1e12
-            if exact is None:
-                exact = product
-            else:
-                found["float32_error_of_r"] = float(abs(product - exact).max())
+    for name in ("float64", "float32"):
+        values = xp.asarray(rows.astype(name))
+        product = values @ values.T
+        found[name] = timed(lambda values=values: values @ values.T)
+        flops = 2.0 * samples * genes * genes
+        found[name]["teraflops"] = flops / found[name]["seconds"] / 1e12
+        if exact is None:
+            exact = product
+        else:
+            found["float32_error_of_r"] = float(abs(product - exact).max())
     return found
 
 

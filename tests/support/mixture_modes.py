@@ -35,7 +35,6 @@ def modes_of(
     values: Floats,
     backend: str = "cpu",
     keys: NDArray[np.uint64] | None = None,
-    threads: int | None = None,
     seed: int = 0,
     **how: Any,
 ) -> Modes:
@@ -43,7 +42,7 @@ def modes_of(
     chosen = mixture_config(**{"min_samples": 5, "min_correlation": 0.0} | how)
     keys = keys_of(len(values)) if keys is None else keys
     genes = np.arange(len(values))
-    mixtures = pair_mixtures(values, keys, chosen, choose(backend), seed, threads)
+    mixtures = pair_mixtures(values, keys, chosen, choose(backend), seed)
     return mixtures.tile(genes, genes, upper=True)
 
 

@@ -32,7 +32,7 @@ def asked(correlation, **changes):
 def modes_of(values, wanted, backend="cpu", rows=None, columns=None):
     """All pairs, or those of rows and columns."""
     every = np.arange(len(values))
-    search = PlainCorrelation(np.asarray(values, dtype=float), wanted, choose(backend), None)
+    search = PlainCorrelation(np.asarray(values, dtype=float), wanted, choose(backend))
     upper = rows is None
     return search.tile(every if upper else rows, every if upper else columns, upper)
 
@@ -248,7 +248,7 @@ def test_tiles_and_strips_give_what_the_whole_gives(backend, kind, monkeypatch):
 def test_one_search_serves_many_tiles():
     values = awkward_table(10)
     wanted = asked("spearman", outliers_before=True)
-    search = PlainCorrelation(values, wanted, choose("cpu"), threads=1)
+    search = PlainCorrelation(values, wanted, choose("cpu"))
     for rows, columns in (([3, 1], [5, 2, 1]), ([1, 7], [0, 23]), ([4], [4])):
         rows, columns = np.array(rows), np.array(columns)
         pairs = {(a, b): (i, j) for a, i in enumerate(rows) for b, j in enumerate(columns)}

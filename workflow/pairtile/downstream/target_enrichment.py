@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from pairtile.arrays import BoolArray, Float32Array, Float64Array, Int64Array, IntegerArray
+from pairtile.arrays import BoolArray, Float32Array, Float64Array, Int32Array, IntegerArray
 from pairtile.downstream.eigengenes import within_batches
 from pairtile.statistics.hidden_factors import Exchange
 from pairtile.statistics.ranks import average_ranks
@@ -105,10 +105,10 @@ def target_enrichment(
     shared = some @ some.T
     # Sets are alike that share half of the genes of either.
     alike = shared >= 0.5 * (np.diag(shared)[:, None] + np.diag(shared) - shared)
-    family = scipy.sparse.csgraph.connected_components(
+    n_families, family = scipy.sparse.csgraph.connected_components(
         scipy.sparse.csr_array(alike), directed=False
-    )[1].astype(np.int64)
-    p_sets, all_p_sets = _against_sets(scores, family, draws, random)
+    )
+    p_sets, all_p_sets = _against_sets(scores, n_families, family, draws, random)
     each = {
         "r_targets": np.einsum("ij,ij->i", regulators, mean_targets),
         "r_others": np.einsum("ij,ij->i", regulators, mean_others),
@@ -122,7 +122,7 @@ def target_enrichment(
         "p_sets": all_p_sets,
         "p_value": float(np.fmax(all_p_samples, all_p_sets)),
     }
-    return TargetEnrichment(pd.DataFrame(each), together, int(family.max(initial=-1)) + 1)
+    return TargetEnrichment(pd.DataFrame(each), together, int(n_families))
 
 
 def permuted_correlations(
@@ -174,14 +174,17 @@ def _against_samples(
 
 
 def _against_sets(
-    scores: Float64Array, family: Int64Array, draws: int, random: np.random.Generator
+    scores: Float64Array,
+    n_families: int,
+    family: Int32Array,
+    draws: int,
+    random: np.random.Generator,
 ) -> tuple[Float64Array, float]:
     """p-values of each regulator and of the mean, by the sets of other families.
 
     Each regulator's scores are set against those that it has with other sets (their mean and
     standard deviation), so that those of all regulators make one null.
     """
-    n_families = int(family.max(initial=-1)) + 1
     if n_families < MIN_FAMILIES:
         return np.full(len(scores), np.nan), float("nan")
     other = family[:, None] != family[None, :]

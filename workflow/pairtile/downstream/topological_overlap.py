@@ -92,7 +92,8 @@ class Adjacency:
         return xp.where(enough, products / xp.where(enough, spread, 1), 0).astype(self.dtype)
 
     def similarities(self, rows: slice) -> DeviceArray:
-        """What is raised to the power, (rows, genes); with the sign of r in an unsigned network."""
+        """What is raised to the power, (rows, genes), 0 of genes with themselves; with the sign of
+        r in an unsigned network."""
         xp = self.device.xp
         r = xp.clip(self.correlations(rows), -1.0, 1.0)
         if self.network_type == "signed":
@@ -100,6 +101,8 @@ class Adjacency:
             r *= 0.5
         elif self.network_type == "signed_hybrid":
             xp.maximum(r, 0.0, out=r)
+        own = xp.arange(rows.start, rows.stop)
+        r[own - rows.start, own] = 0.0
         return r
 
     def rows(self, rows: slice, power: float) -> DeviceArray:
@@ -109,8 +112,6 @@ class Adjacency:
         found = _power(xp, xp.abs(similarity), power)
         if self.network_type == "unsigned":
             found = xp.copysign(found, similarity)
-        own = xp.arange(rows.start, rows.stop)
-        found[own - rows.start, own] = 0.0
         return found
 
     def held(self, rows: slice, power: float) -> DeviceArray:
@@ -145,8 +146,6 @@ def soft_power(adjacency: Adjacency) -> tuple[float, bool, pd.DataFrame]:
     connectivity = np.empty((len(POWERS), len(adjacency.values)))
     for block in adjacency.blocks(slice(0, len(adjacency.values))):
         base = xp.abs(adjacency.similarities(block))
-        own = xp.arange(block.start, block.stop)
-        base[own - block.start, own] = 0.0
         raised, reached = base.copy(), 1
         for row, power in enumerate(POWERS):
             for _ in range(power - reached):

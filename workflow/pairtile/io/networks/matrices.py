@@ -58,8 +58,7 @@ def write_adjacency(network: NetworkTable, path: Path) -> None:
     ``clr``. Where a pair has several rows, all matrices hold the numbers of the strongest. A slash
     in the name of a column, which would be a path in the archive, becomes an underscore.
     """
-    value, *others = sparse_matrices(network).items()
-    matrix = value[1]
+    (value, matrix), *others = sparse_matrices(network).items()
     arrays: dict[str, np.ndarray] = {
         # The fields of scipy.sparse.save_npz, which cannot add arrays of its caller's.
         "format": np.array(b"csr"),
@@ -70,7 +69,7 @@ def write_adjacency(network: NetworkTable, path: Path) -> None:
         "_is_array": np.array(True),
         "genes": np.array(network.names, dtype=np.str_),
         "is_regulator": network.is_regulator,
-        "value": np.array(value[0]),
+        "value": np.array(value),
         "directed": np.array(network.directed),
     }
     names = _without_slash([name for name, _ in others])

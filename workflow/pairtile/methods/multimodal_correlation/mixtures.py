@@ -8,7 +8,6 @@ takes blocks of pairs, a thread for each; the GPU a warp for each pair. Both giv
 from __future__ import annotations
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +18,6 @@ from numpy.typing import NDArray
 from pairtile.arrays import CupyArray
 from pairtile.errors import DeviceError
 from pairtile.gpu.device import Device
-from pairtile.gpu.device import threads as usable_threads
 from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
 from pairtile.methods.multimodal_correlation.kernels.pair_mixtures import (
     COUNTS,
@@ -33,6 +31,7 @@ from pairtile.methods.multimodal_correlation.kernels.pair_mixtures import (
     modes_of_pairs,
 )
 from pairtile.methods.multimodal_correlation.modes import tukey_outliers, within_limits
+from pairtile.runtime.threads import in_threads
 
 # Constants of the fits, on the scale of standardised values. They were chosen by the recovery of
 # planted modes: see benchmarks/bench_planted_modes.py.
@@ -176,7 +175,6 @@ def pair_mixtures(
     config: MultimodalCorrelationConfig,
     device: Device,
     seed: int = 0,
-    threads: int | None = None,
 ) -> MixturesCpu | MixturesCuda:
     """What finds the modes of the pairs of one expression table.
 
@@ -185,14 +183,13 @@ def pair_mixtures(
     the same modes.
     config : ``estimator`` and ``compatibility`` are used
     seed : of the starts of the fits
-    threads : of the CPU; by default all that the process may use
     """
     limits = config.estimator.min_expression, config.estimator.max_expression
     genes = mixture_genes(values, keys, *limits, single=config.compatibility == "kinc")
     rules = mixture_rules(config, seed)
     if device.backend == "cuda":
         return MixturesCuda(genes, rules, device)
-    return MixturesCpu(genes, rules, threads)
+    return MixturesCpu(genes, rules)
 
 
 MAX_SAMPLES = 1 << 20
@@ -276,10 +273,9 @@ BLOCK = 2048
 class MixturesCpu:
     """``pair_mixtures`` on the CPU."""
 
-    def __init__(self, genes: MixtureGenes, rules: Rules, threads: int | None = None) -> None:
+    def __init__(self, genes: MixtureGenes, rules: Rules) -> None:
         self.genes = genes
         self.rules = rules
-        self.threads = usable_threads() if threads is None else threads
 
     def tile(self, rows: NDArray[np.int64], columns: NDArray[np.int64], upper: bool) -> Modes:
         """The modes of every gene of ``rows`` with every gene of ``columns``.
@@ -307,11 +303,7 @@ class MixturesCpu:
             taken = {name: array[:kept].copy() for name, array in room.items()}
             return taken | {"row": row[block][pair], "column": column[block][pair]}, tallies
 
-        if self.threads > 1 and len(blocks) > 1:
-            with ThreadPoolExecutor(self.threads) as pool:
-                parts = list(pool.map(run, blocks))
-        else:
-            parts = [run(block) for block in blocks]
+        parts = list(in_threads(run, blocks))
         found = [part for part, _ in parts]
         sums = Tallies(
             *(

@@ -79,14 +79,12 @@ def multimodal_network(
     state: ModeArrays,
     merged: MergedResults,
     device: Device,
-    annotations: Annotations | None = None,
     seed: int = 0,
 ) -> Network:
     """Choose modes by the configured threshold and power, and test those that are left.
 
     Where no threshold is found the network is empty, and a warning says why and what to do.
-    ``annotations``: read beforehand; None: those that the configuration names. ``seed``: of the
-    permutations of ``threshold: {method: fdr}``.
+    ``seed``: of the permutations of ``threshold: {method: fdr}``.
 
     Raises
     ------
@@ -104,7 +102,7 @@ def multimodal_network(
     samples = mode_samples(config, state, modes)
     columns: dict[str, NDArray[np.generic]] = {}
     arrays = arrays_of_walk(found)
-    annotations = annotations or annotations_of(config, state)
+    annotations = annotations_of(config, state)
     if annotations is not None:
         tests = conditions_tested(config, state, samples, annotations.conditions)
         columns |= tests.columns()

@@ -18,14 +18,10 @@ samples: the correlation of a source with a later target is that of two genes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from pairtile.arrays import Float32Array, Float64Array, Int32Array, Int64Array, UInt8Array
 from pairtile.gpu.device import Device
@@ -90,7 +86,6 @@ class PlainCorrelation:
         values: Float64Array,
         config: MultimodalCorrelationConfig,
         device: Device,
-        threads: int | None = None,
         lagged: Lagged | None = None,
     ) -> None:
         """
@@ -98,7 +93,6 @@ class PlainCorrelation:
         config      of ``estimator``: ``correlation``, ``min_samples``, ``min_correlation``,
                     ``max_correlation``, ``min_expression``, ``max_expression`` and
                     ``outliers_before``; ``compatibility: kinc`` rounds values to float32 first
-        threads     of the CPU; None: all that the process may use
         lagged      the samples of sources and of targets; None: the same
         """
         estimator = config.estimator
@@ -134,7 +128,7 @@ class PlainCorrelation:
         )
         self._blocks: CpuBlocks | CudaBlocks
         if device.backend == "cpu":
-            self._blocks = CpuBlocks(self._genes, limits, threads)
+            self._blocks = CpuBlocks(self._genes, limits)
         else:
             self._blocks = CudaBlocks(self._genes, limits)
 
@@ -148,17 +142,16 @@ class PlainCorrelation:
         the targets.
         """
         columns = columns + self._first_target
-        with self._blocks.held():
-            self._genes.prepare(np.concatenate([rows, columns]))
-            # The second dimension of a CUDA grid holds so many rows.
-            height = min(1 << 15, max(1, self._blocks.cells // max(1, len(columns))))
-            if upper and self.estimator.correlation != "kendall":
-                # The first columns of a strip's last rows are computed and not used.
-                height = min(height, self._blocks.strip)
-            found = [
-                self._strip(rows, columns, upper, begin, min(len(rows), begin + height))
-                for begin in range(0, len(rows), height)
-            ]
+        self._genes.prepare(np.concatenate([rows, columns]))
+        # The second dimension of a CUDA grid holds so many rows.
+        height = min(1 << 15, max(1, self._blocks.cells // max(1, len(columns))))
+        if upper and self.estimator.correlation != "kendall":
+            # The first columns of a strip's last rows are computed and not used.
+            height = min(height, self._blocks.strip)
+        found = [
+            self._strip(rows, columns, upper, begin, min(len(rows), begin + height))
+            for begin in range(0, len(rows), height)
+        ]
         return self._modes(found)
 
     # --- one strip of rows ----------------------------------------------------------------------
@@ -376,25 +369,10 @@ class CpuBlocks:
     strip = 128
     """Rows of a block on the diagonal."""
 
-    def __init__(self, genes: CorrelationGenes, limits: Limits, threads: int | None) -> None:
+    def __init__(self, genes: CorrelationGenes, limits: Limits) -> None:
         self.genes = genes
         self.limits = limits
         self.spearman = genes.estimator.correlation == "spearman"
-        self._threads = threads
-
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """Hold numba and the matrix library to the threads given."""
-        if self._threads is None:
-            yield
-            return
-        before = numba.get_num_threads()
-        numba.set_num_threads(min(self._threads, before))
-        try:
-            with threadpool_limits(self._threads):
-                yield
-        finally:
-            numba.set_num_threads(before)
 
     def upload(self, numbers: Int64Array) -> Int64Array:
         """Numbers of genes as the kernels take them."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-
 import numpy as np
 
 from pairtile.arrays import Float32Array, Float64Array, Int32Array, Int64Array, UInt8Array
@@ -76,9 +74,6 @@ class CudaBlocks:
         octets = -(-genes.n_samples // 8)
         self._batch = max(1, int(MEMORY_SHARE * free) // (2 * octets + 40))
         self._args = (*genes.arrays, np.int32(words))
-
-    held = nullcontext
-    """Nothing to hold to: threads are the GPU's."""
 
     def upload(self, numbers: Int64Array) -> Int64Array:
         """Numbers of genes as the kernels take them."""

@@ -162,8 +162,6 @@ def _of_fits(results: Results) -> Iterator[Message]:
 
 def _one_gene(found: ModeResults) -> Iterator[Message]:
     apart = differs_in(found.network)
-    if apart is None or found.networks.empty:
-        return
     words = apart[_condition_edges(found) & (apart != "").to_numpy()]
     other = int((words != "both").sum())
     if other > SHARE_WARNED * len(words):
@@ -211,7 +209,7 @@ def edge_table(results: Results, table: pd.DataFrame) -> pd.DataFrame:
     ]
     shown = table[columns].copy()
     apart = differs_in(table)
-    if apart is not None and (apart != "").any():
+    if (apart != "").any():
         shown["differs_in"] = apart
     if found.conditions:
         keys = pd.MultiIndex.from_frame(table[["source", "target", "cluster"]])
@@ -279,8 +277,8 @@ def _label_network(found: ModeResults, condition: str, label: str) -> dict[str, 
         "name": name_of(condition, label),
         "edges": len(table),
         "regression": bool(top["r_squared"].notna().any()),
-        "split": apart is not None and bool((apart != "").any()),
-        "rows": top.assign(apart="" if apart is None else apart).to_dict("records"),
+        "split": bool((apart != "").any()),
+        "rows": top.assign(apart=apart).to_dict("records"),
     }
 
 

@@ -249,13 +249,12 @@ def label_counts(found: ModeResults) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["condition", "label", "tested", *names])
 
 
-def differs_in(edges: pd.DataFrame) -> pd.Series | None:
+def differs_in(edges: pd.DataFrame) -> pd.Series:
     """In which genes a mode's mean expression differs from that of the pair's other samples:
-    ``both``, ``first``, ``second``, ``neither``, or empty where the mode holds all of them."""
-    names = ["source_welch_p_value", "target_welch_p_value"]
-    if not set(names) <= set(edges.columns):
-        return None
-    first, second = (edges[name].to_numpy(dtype=np.float64) for name in names)
+    ``both``, ``first``, ``second``, ``neither``, or empty where the mode holds all of them, or
+    nothing was tested."""
+    tests = edges.reindex(columns=["source_welch_p_value", "target_welch_p_value"])
+    first, second = tests.to_numpy(dtype=np.float64).T
     words = np.select(
         [
             np.isnan(first) & np.isnan(second),
