@@ -285,6 +285,7 @@ def test_a_run_knows_whether_all_is_compiled(
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     line = next(x for x in first_run("mutual_information") if ":_x_log_x " in x)
     assert is_compiled([])
+    assert is_compiled(["another_package.kernels:score []"])
     assert not is_compiled([line])
     code = (
         "import sys; from pairtile.cpu.njit import compile_last_of; compile_last_of(sys.argv[1:])"

@@ -33,12 +33,12 @@ def read_list(folder: Path) -> list[str]:
 
 
 def is_compiled(listed: list[str]) -> bool:
-    """Whether the last function of a list is, so that a run has compiled all of it; also where
-    there is none."""
-    if not listed:
-        return True
-    module, _, function = listed[-1].partition(" ")[0].partition(":")
+    """Whether the last function of a list is, so that a run has compiled all of it; also of no
+    list, or one of another package."""
+    module, _, function = (listed or [""])[-1].partition(" ")[0].partition(":")
     path = _PACKAGE.parent.joinpath(*module.split(".")).with_suffix(".py")
+    if not path.is_file():
+        return True
     folder = folder_of(os.environ.get("NUMBA_CACHE_DIR", ""), content_of(path))
     return any(folder.glob(f"*/{path.stem}.{function}-*.nbi"))
 
