@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from os import PathLike
 from typing import NamedTuple
 
@@ -235,8 +236,10 @@ class Conservation:
         last = np.arange(len(self.species) + 1) == len(self.species)
         self._reference, others = species_bits(np.stack([last, ~last]))
         self.whole_tree = float(self._measured(others[None])[1][0])
-        ends = zip(self.records.first[:-1], self.records.first[1:], strict=True)
-        number = [len(np.unique(self.records.species[begin:end])) for begin, end in ends]
+        number = [
+            len(np.unique(self.records.species[begin:end]))
+            for begin, end in pairwise(self.records.first)
+        ]
         self.species_of_group = np.array([*number, 0], np.int32)
 
     def least(self) -> NDArray[np.float64]:

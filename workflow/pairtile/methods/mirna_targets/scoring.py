@@ -164,7 +164,7 @@ class AlignmentScoring:
         n = np.diff(offsets)
         length = np.repeat(n, n)
         # Row i is letter n - i, counted from 0.
-        row = np.arange(len(length)) - np.repeat(offsets[:-1] - offsets[0], n) + 1
+        row = ranges(np.ones_like(n), n)
         codes = mirnas.codes[np.repeat(offsets[:-1], n) + length - row]
         scores = self.pair[(row >= length - SEED_ROWS).astype(np.int64), codes]
         scores[(row < 3) | (row == length)] = 0

@@ -33,6 +33,7 @@ from pairtile.methods.mirna_targets.scoring import (
     Traced,
     offsets_of,
     pair_starts,
+    ranges,
 )
 
 ROWS = arrow_schema(__package__, "pairs.parquet")
@@ -220,7 +221,7 @@ def _hits(
     columns = {
         "i": i,
         "j": j,
-        "rank": (np.arange(len(i)) - np.repeat(first[:-1], np.diff(first))).astype(np.int32),
+        "rank": ranges(np.zeros_like(first[1:]), np.diff(first)).astype(np.int32),
         "score": traced.score.astype(np.float64),
         "energy_kcal_mol": energy,
         "query_begin": (n - traced.row + 1).astype(np.int32),

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from pairtile.errors import InputError
 from pairtile.io.names import without_version
 from pairtile.io.text_file import open_lines
-from pairtile.methods.mirna_targets.scoring import offsets_of
+from pairtile.methods.mirna_targets.scoring import offsets_of, ranges
 
 _GTF_FIELDS, _BED12_FIELDS = 9, 12
 _ID = re.compile(r'(?:^|[;\s])transcript_id "?([^";]+)"?')
@@ -163,7 +163,7 @@ class TranscriptToGenome:
         last = np.searchsorted(line, high - 1, side="right") - 1
         count = last - first + 1
         span = np.repeat(np.arange(count.size), count)
-        step = np.arange(span.size) - np.repeat(np.cumsum(count) - count, count)
+        step = ranges(np.zeros_like(count), count)
         backwards = minus[first][span] if span.size else np.zeros(0, dtype=bool)
         exon = np.where(backwards, last[span] - step, first[span] + step)
         from_start = np.maximum(low[span], line[exon]) - line[exon]

@@ -87,29 +87,22 @@ class MotionPairs:
         hold anything. None: all. Returns float64 (rows, columns), on the device. A variable
         with itself, unshifted, is NaN, but 1 for the DCC. KSG values may be negative.
         """
-        moved = self._moved(shift)
+        # None for no shift at all.
+        moved = shift if np.ndim(shift) else int(shift) % self.n_frames or None
         values = self._blocks.block(rows, columns, moved, wanted)
         if moved is None and self.settings.kind != "dcc":
             itself = numbers_of(rows)[:, None] == numbers_of(columns)
             values[self.device.xp.asarray(itself)] = np.nan
         return values
 
-    def _moved(self, shift: Shift) -> Shift | None:
-        """None for no shift at all."""
-        return shift if np.ndim(shift) else int(shift) % self.n_frames or None
-
     def dcc_block(
-        self,
-        rows: Variables,
-        columns: Variables,
-        shift: Shift = 0,
-        wanted: BoolArray | None = None,
+        self, rows: Variables, columns: Variables, wanted: BoolArray | None = None
     ) -> DeviceArray:
         """Dynamical cross-correlation <dr_i . dr_j> / sqrt(<dr_i^2> <dr_j^2>), as ``block``.
 
         0 for a variable that does not move.
         """
-        return self._dcc.block(rows, columns, self._moved(shift), wanted)
+        return self._dcc.block(rows, columns, None, wanted)
 
     @cached_property
     def _dcc(self) -> PairBlocks:
@@ -166,24 +159,19 @@ class GaussianPairs(PairBlocks):
     def _scores(self, of_x: Block, of_y: Block, symmetric: bool, wanted: BoolArray) -> DeviceArray:
         (x, rank_x), (y, rank_y) = of_x, of_y
         if self._is_sparse(wanted):
-            found = self._cell_by_cell(gaussian_of_cells, x, y, wanted, MIN_PIVOT)
-            return self._corrected(found, rank_x, rank_y)
-        correlation = x.reshape(-1, self.frames) @ y.reshape(-1, self.frames).T
-        mi_nats = self.device.xp.empty((len(x), len(y)))
-        if self.device.backend == "cpu":
-            gaussian_mutual_information(correlation, self.d, MIN_PIVOT, mi_nats)
+            mi_nats = self._cell_by_cell(gaussian_of_cells, x, y, wanted, MIN_PIVOT)
         else:
-            grid = -(-len(y) // 128), len(x)
-            given = correlation, len(x), len(y), np.float64(MIN_PIVOT), mi_nats
-            launch(self._kernel, grid, 128, *given)
-        return self._corrected(mi_nats, rank_x, rank_y)
-
-    def _corrected(
-        self, nats: DeviceArray, rank_x: NDArray[np.int64], rank_y: NDArray[np.int64]
-    ) -> DeviceArray:
+            correlation = x.reshape(-1, self.frames) @ y.reshape(-1, self.frames).T
+            mi_nats = self.device.xp.empty((len(x), len(y)))
+            if self.device.backend == "cpu":
+                gaussian_mutual_information(correlation, self.d, MIN_PIVOT, mi_nats)
+            else:
+                grid = -(-len(y) // 128), len(x)
+                given = correlation, len(x), len(y), np.float64(MIN_PIVOT), mi_nats
+                launch(self._kernel, grid, 128, *given)
         if self.settings.corrected:
-            nats -= self.device.xp.asarray(self._bias[rank_x].take(rank_y, axis=1))
-        return nats
+            mi_nats -= self.device.xp.asarray(self._bias[rank_x].take(rank_y, axis=1))
+        return mi_nats
 
     def _prepare(self, block: Variables) -> Block:
         """Whitened variables, divided by sqrt(frames), so that products are covariances."""

@@ -46,8 +46,9 @@ def in_fork(make: Callable[[], Iterator[T]], memory_bytes: int) -> Iterator[T]:
         If ``make`` raises, or its process dies.
     """
     receiving, sending = Pipe(duplex=False)
-    arguments = (make, receiving, sending, memory_bytes)
-    process = get_context("fork").Process(target=_run, args=arguments, daemon=True)
+    process = get_context("fork").Process(
+        target=_run, args=(make, receiving, sending, memory_bytes), daemon=True
+    )
     # Python warns of forks beside threads: this one needs no lock.
     with warnings.catch_warnings(action="ignore"):
         process.start()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from scipy.special import digamma
 
@@ -40,7 +42,6 @@ class KsgPairs(PairBlocks):
         self.padded = -(-self.frames // LANES) * LANES
         # Memory for the distances of a batch of frames of all variables of a tile.
         self._batch_bytes = {"cpu": 64 << 20, "cuda": 1 << 30}[self.device.backend]
-        self._psi = self._psi_of_counts()
         if self.device.backend == "cuda":
             compiled_for = {
                 "DIM": self.d,
@@ -54,7 +55,8 @@ class KsgPairs(PairBlocks):
             self._counts_kernel = module.get_function("neighbour_counts")
             self._add_kernel = module.get_function("add_frames")
 
-    def _psi_of_counts(self) -> DeviceArray:
+    @cached_property
+    def _psi(self) -> DeviceArray:
         # Variant 1 counts frames nearer than the bound and needs psi(n + 1), variant 2 psi(n).
         counts = np.arange(self.frames + 2, dtype=np.float64)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -120,10 +122,10 @@ class KsgPairs(PairBlocks):
         out = xp.empty(shape, dtype=np.float32) if before is None else before[:size]
         if self.device.backend == "cpu":
             ksg.frame_distances(read_only(points), first, s.window, s.norm == "max", out)
-            return out
-        grid = -(-self.padded // 256), len(points), size
-        given = points, self.frames, first, s.window, self.padded, out
-        launch(self._distances_kernel, grid, 256, *given)
+        else:
+            grid = -(-self.padded // 256), len(points), size
+            given = points, self.frames, first, s.window, self.padded, out
+            launch(self._distances_kernel, grid, 256, *given)
         return out
 
     def _count(
@@ -169,7 +171,6 @@ class KsgScalarPairs(KsgPairs):
     """The same of scalars, whose neighbours are sought in the order of the values."""
 
     def _open(self) -> None:
-        self._psi = self._psi_of_counts()
         if self.device.backend == "cuda":
             s = self.settings
             compiled_for = {"K": s.neighbours, "VARIANT": s.variant, "THREADS": THREADS}
@@ -212,9 +213,6 @@ class TransferPairs(KsgPairs):
     (Frenzel and Pompe 2007, Phys. Rev. Lett. 99:204101), n: frames nearer, in those parts, than the
     k-th nearest in all three.
     """
-
-    def _open(self) -> None:
-        self._psi = self._psi_of_counts()
 
     def block(
         self,

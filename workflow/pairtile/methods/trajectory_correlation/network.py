@@ -262,12 +262,7 @@ class ResidueNetwork:
         largest is 1, and parts other than the most strongly connected one are near 0."""
         if not self.correlation.size:
             return np.zeros(self.n_nodes)
-        i, j = self.ends.T
-        ends = (np.concatenate([i, j]), np.concatenate([j, i]))
-        shape = (self.n_nodes, self.n_nodes)
-        adjacency = scipy.sparse.coo_array(
-            (np.tile(self.correlation, 2), ends), shape=shape
-        ).tocsr()
+        adjacency = self.graph.get_adjacency_sparse("correlation")
         if self.n_nodes <= _DENSE_NODES:
             vector = np.linalg.eigh(adjacency.toarray())[1][:, -1]
         else:  # igraph starts at random: other last digits each time

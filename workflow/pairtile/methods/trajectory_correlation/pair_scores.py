@@ -334,12 +334,12 @@ class SurrogateMoments:
     def add(self, surrogate: DeviceArray) -> None:
         """Take in the values under one more shift (Welford)."""
         self.number += 1
-        if not isinstance(surrogate, np.ndarray):
+        if isinstance(surrogate, np.ndarray):
+            surrogates.add(_flat(surrogate), self.number, _flat(self.mean), _flat(self._squares))
+        else:
             difference = surrogate - self.mean
             self.mean += difference / self.number
             self._squares += difference * (surrogate - self.mean)
-            return
-        surrogates.add(_flat(surrogate), self.number, _flat(self.mean), _flat(self._squares))
 
     @property
     def standard_deviation(self) -> Float64Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -86,7 +87,7 @@ def open_series_table(
 
 def _variables(opened: _Text | _Array, path: str, dimensions: int) -> tuple[list[str], int]:
     if isinstance(opened, _Array) and opened.shape[1:][1:]:
-        return [f"variable_{k + 1}" for k in range(opened.shape[1])], opened.shape[2]
+        return opened.columns, opened.shape[2]
     columns = opened.columns
     if not columns or len(columns) % dimensions:
         raise InputError.at(
@@ -181,22 +182,17 @@ class _Text:
         self.columns = [n for k, n in enumerate(all_names) if k != self.time_column]
 
     def blocks(self, used: range, n: int, missing: bool) -> Iterator[NDArray[np.float64]]:
-        wanted = len(self.columns)
-        block, filled, frame = np.empty((n, wanted)), 0, -1
+        row = np.dtype((np.float64, len(self.columns)))
         with open_lines(self.path) as lines:
-            for number, line in lines:
-                if _skipped(line.strip()) or number == self.header_line:
-                    continue
-                frame += 1
-                if frame not in used:
-                    continue
-                block[filled] = self._values(number, line, missing)
-                filled += 1
-                if filled == n:
-                    yield block
-                    block, filled = np.empty((n, wanted)), 0
-        if filled:
-            yield block[:filled]
+            frames = (
+                (number, line)
+                for number, line in lines
+                if not _skipped(line.strip()) and number != self.header_line
+            )
+            chosen = islice(frames, used.start, used.stop, used.step)
+            for _ in range(0, len(used), n):
+                part = islice(chosen, n)
+                yield np.fromiter((self._values(*line, missing) for line in part), row)
 
     def split(self, line: str) -> list[str]:
         fields = line.strip().split() if self.delimiter is None else line.split(self.delimiter)

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
+from importlib import import_module
 from io import StringIO
 from pathlib import Path
 from types import ModuleType
@@ -291,7 +292,7 @@ class Trajectories:
         self._whole = WholeMolecules(atoms, step.positions, step.dimensions, run.name)
 
     def _opened(self, files: tuple[str, ...], frames: FramesConfig) -> Run:
-        name = files[0] if len(files) == 1 else " + ".join(files)
+        name = " + ".join(files)
         for file in files:
             check_file(file, "a trajectory")
 
@@ -433,7 +434,7 @@ def import_mdanalysis() -> ModuleType:
     """The package, or a ConfigError that says how to get it."""
     try:
         with _quiet():
-            import MDAnalysis
+            return import_module("MDAnalysis")
     except ImportError as error:
         raise ConfigError.at(
             "method: trajectory_correlation",
@@ -441,8 +442,6 @@ def import_mdanalysis() -> ModuleType:
             f"no package MDAnalysis in this Python ({error})",
             "it installed (pip install MDAnalysis), or tables under time_series, which need none",
         ) from error
-    package: ModuleType = MDAnalysis
-    return package
 
 
 def _frames_in_header(file: str) -> int:

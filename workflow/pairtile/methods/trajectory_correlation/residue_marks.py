@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -58,8 +59,7 @@ class ResidueMarks:
             return found if any(found) else ()
 
         names = texts("name") or texts("labels")
-        places = texts("resname")
-        numbers = tuple(int(value) for value in table["resid"]) if places else ()
+        numbers = tuple(int(value) for value in table["resid"]) if texts("resname") else ()
         return cls(names, numbers, texts("chain"), texts("domain"), texts("secondary_structure"))
 
     def __len__(self) -> int:
@@ -176,8 +176,7 @@ class ResidueMarks:
 def runs(values: Sequence[str]) -> list[tuple[int, int, str]]:
     """Stretches of equal values: start, end (excluded), value."""
     starts = [k for k in range(len(values)) if k == 0 or values[k] != values[k - 1]]
-    ends = [*starts[1:], len(values)][: len(starts)]
-    return [(start, end, values[start]) for start, end in zip(starts, ends, strict=True)]
+    return [(start, end, values[start]) for start, end in pairwise([*starts, len(values)])]
 
 
 def _first(chains: Sequence[str], values: Sequence[int], k: int) -> bool:

@@ -378,10 +378,9 @@ class TrajectoryCorrelation(
         return result
 
     def ranking(self, merged: MergedResults) -> Ranking:
-        score = self.config.score
-        pairs = self._stored(merged, ("i", "j", score))
-        edges = pairs.rename(columns={"i": "source", "j": "target"})
-        return Ranking(edges[["source", "target"]].assign(score=edges[score].abs()), directed=False)
+        pairs = self._stored(merged, ("i", "j", self.config.score))
+        edges = pairs.set_axis(["source", "target", "score"], axis=1)
+        return Ranking(edges.assign(score=edges["score"].abs()), directed=False)
 
     def result_arrays(self, merged: MergedResults, network: Network) -> dict[str, AnyArray]:
         by_size = network.threshold["keep"] in ("correlation", "top_edges")
@@ -444,9 +443,7 @@ def rows_of(merged: MergedResults, columns: Sequence[str], numbers: Int64Array) 
         first, last = np.searchsorted(wanted, [begin, begin + part.num_rows])
         parts.append(part.take(pa.array(wanted[first:last] - begin)))
         begin += part.num_rows
-    place = np.empty_like(order)
-    place[order] = np.arange(order.size)
-    return pa.concat_tables(parts).to_pandas().iloc[place]
+    return pa.concat_tables(parts).to_pandas().iloc[np.argsort(order)]
 
 
 def tile_edge(kind: str, d: int, frames: int) -> int:

@@ -159,8 +159,7 @@ def files_of(config: TrajectoryCorrelationConfig) -> list[str]:
     """The files of the trajectories; of Universes in memory, those that they are of."""
     if config.topology and (source := in_memory(config.topology)):
         return list(source.files)
-    named = config.input_files().items()
-    return [path for key, path in named if key.startswith("trajectories")]
+    return [p for key, p in config.input_files().items() if key.startswith("trajectories")]
 
 
 def _says_nmr(file: str) -> bool:
@@ -255,8 +254,10 @@ def shifts_of(state: MotionArrays, number: int, seed: int) -> Sequence[NDArray[n
     if not number:
         return [np.empty(0, dtype=np.int64) for _ in lengths]
     slow = np.quantile(np.asarray(state["correlation_time"]), SLOW_SHARE, axis=1).tolist()
-    parts = zip(lengths, slow, own, strict=True)
-    return [surrogate_shifts(frames, number, tau, seed) for frames, tau, seed in parts]
+    return [
+        surrogate_shifts(frames, number, tau, one)
+        for frames, tau, one in zip(lengths, slow, own, strict=True)
+    ]
 
 
 def _without_repeated(

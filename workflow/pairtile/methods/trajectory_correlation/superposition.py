@@ -6,6 +6,7 @@ import numpy as np
 import scipy
 
 from pairtile.arrays import BoolArray, Float64Array, Int64Array, IntegerArray
+from pairtile.statistics.dependence import evenly_spaced
 
 AVERAGE_PASSES = 2
 """Rounds in which an average structure is found."""
@@ -86,7 +87,7 @@ def least_moving(frames: Float64Array) -> BoolArray:
     whole = np.ones(n, dtype=bool)
     if n < MIN_CORE_ATOMS or len(frames) < 3:
         return whole
-    some = np.unique(np.linspace(0, n - 1, min(n, MAX_SEED_ATOMS)).astype(np.int64))
+    some = evenly_spaced(n, MAX_SEED_ATOMS)
     total = np.zeros(some.size * (some.size - 1) // 2)
     squares = total.copy()
     for frame in frames:
@@ -119,8 +120,7 @@ def changed_pairs(frames: Float64Array, first: BoolArray, second: BoolArray) -> 
 
     ``frames``: (frames, atoms, 3). ``first``, ``second``: the atoms to superpose by.
     """
-    n = frames.shape[1]
-    some = np.unique(np.linspace(0, n - 1, min(n, MAX_SEED_ATOMS)).astype(np.int64))
+    some = evenly_spaced(frames.shape[1], MAX_SEED_ATOMS)
     found = []
     for fit in (first, second):
         places = moves(frames, np.flatnonzero(fit))[:, some]

@@ -265,9 +265,16 @@ def _write_structure(
         name: residue_means(kept, table[name], n_residues)
         for name in (*CENTRALITIES, "mean_correlation", "sd")
     }
-    shown = ("structure.pdb", links, int(communities.max(initial=0)), drawn, structure, values)
     for suffix in ("pml", "vmd", "cxc"):
-        write_script(folder / f"structure.{suffix}", *shown)
+        write_script(
+            folder / f"structure.{suffix}",
+            "structure.pdb",
+            links,
+            int(communities.max(initial=0)),
+            drawn,
+            structure,
+            values,
+        )
     write_chimerax_attributes(
         folder / "structure.defattr", structure, {"community": of_residues, **values}
     )

@@ -141,8 +141,8 @@ class SeriesWriter:
         )
         items = pd.concat([kept, rest], ignore_index=True) if dropped else kept
         items.insert(0, "item", np.arange(len(items), dtype=np.int32))
-        items = items.astype({"residue": np.int32, "n_observed": np.int32, "kept": bool})
-        items["constant"] = items["constant"].astype(bool)
+        types = {"residue": np.int32, "n_observed": np.int32, "kept": bool, "constant": bool}
+        items = items.astype(types)
         replicas = len(self.names)
         prepared: PreparedInput[MotionArrays] = PreparedInput(
             items,
@@ -397,10 +397,9 @@ def without_frames(
     for first, frames in zip(offsets[:-1], repeated, strict=True):
         kept[first + np.asarray(frames, dtype=np.int64)] = False
     lengths = [int(kept[a:b].sum()) for a, b in pairwise(offsets)]
-    n_variables, d, n_frames = series.shape[0], series.shape[1], sum(lengths)
+    n_variables, d, n_frames = *series.shape[:2], sum(lengths)
     offsets = np.cumsum([0, *lengths]).astype(np.int64)
-    shape = (n_variables, d, n_frames)
-    path = new_series(scratch / "kept_frames.npy", shape, series.dtype)
+    path = new_series(scratch / "kept_frames.npy", (n_variables, d, n_frames), series.dtype)
     written = np.lib.format.open_memmap(path, mode="r+")
     for some in row_blocks(series.shape, BLOCK_BYTES // 8):
         written[some] = np.asarray(series[some])[:, :, kept]

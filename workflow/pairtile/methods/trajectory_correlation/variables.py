@@ -168,10 +168,7 @@ def distance_variables(ends: Mapping[str, tuple[Int64Array, Int64Array]]) -> Var
         centres = compute(positions)
         return centres[:, 0::2], centres[:, 1::2]
 
-    n = len(ends)
-    table = pd.DataFrame(
-        {"name": list(ends), "atom": ["distance"] * n, "residue": np.full(n, -1, dtype=np.int32)}
-    )
+    table = pd.DataFrame({"name": list(ends), "atom": "distance", "residue": np.int32(-1)})
     return Variables(
         table,
         atoms,
