@@ -13,15 +13,15 @@ PACKAGE = ROOT / "workflow/pairtile"
 
 # Statements of Python that the package, its core and each method may have: these numbers only ever
 # go down. Write the new one when there are fewer.
-MAX_PACKAGE = 44_880
+MAX_PACKAGE = 44_855
 CORE = ("engine", "declare", "config", "io", "preprocess", "report", "steps", "runtime", "api")
-MAX_CORE = 13_289
+MAX_CORE = 13_282
 MAX_OF_METHODS = {  # without their kernels
     "mirna_targets": 4_760,
-    "multimodal_correlation": 3_830,
-    "mutual_information": 2_772,
+    "multimodal_correlation": 3_799,
+    "mutual_information": 2_770,
     "predictor_pairs": 2_847,
-    "trajectory_correlation": 5_155,
+    "trajectory_correlation": 5_116,
 }
 
 PAID = "take as many away in the same part as a change adds (CONTRIBUTING.md, The house)"
