@@ -73,7 +73,7 @@ import json, os, sys, time
 from pathlib import Path
 from pairtile.cpu.compiling import expect
 from pairtile.cpu.njit import kernel_of, types_of
-from pairtile.runtime import threads
+from pairtile.runtime import job
 {before}
 listed = Path("first_run.txt").read_text().splitlines()
 expect(listed)
@@ -114,9 +114,9 @@ def test_of_two_processes_that_need_a_kernel_one_compiles(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("before", "compiled", "seconds"),
     [
-        ("threads.IS_JOB = True", 3, 60),
+        ("job.IS_JOB = True", 3, 60),
         ("", 1, 4),
-        ("threads.IS_JOB = True; sys.executable = '/none'", 1, 4),
+        ("job.IS_JOB = True; sys.executable = '/none'", 1, 4),
     ],
     ids=["job", "person", "cannot start"],
 )

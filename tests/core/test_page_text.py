@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
+from pkgutil import resolve_name
 from types import SimpleNamespace
 
 import jinja2
 import pairtile
 import pytest
 from pairtile.config.downstream import PACKAGE, STAGES
-from pairtile.method import methods
+from pairtile.method import Method, methods
 from pairtile.report.figures import COMMON_FIGURES
 from pairtile.report.results import read_results
 from pairtile.report.text import PageText, joined
 from result_files import write_results
 
-FIGURES = {*COMMON_FIGURES}.union(
-    *(method.part(method.report).figures or {} for method in methods().values() if method.report)
-)
+
+def own_figures(method: Method) -> Mapping[str, object]:
+    figures = method.part(method.report).figures if method.report else {}
+    return resolve_name(figures) if isinstance(figures, str) else figures
+
+
+FIGURES = {*COMMON_FIGURES}.union(*map(own_figures, methods().values()))
 TEMPLATES = [method.folder / "text.md.j2" for method in methods().values()]
 
 
@@ -28,7 +34,7 @@ def test_figures_have_a_caption_each_and_papers_are_there(template: Path) -> Non
     text = template.read_text(encoding="utf-8")
     charts = "".join(path.read_text(encoding="utf-8") for path in template.parent.glob("*.py"))
     method = methods()[template.parent.name]
-    drawn = {re.sub(r"_\d$", "", name) for name in method.part(method.report).figures}
+    drawn = {re.sub(r"_\d$", "", name) for name in own_figures(method)}
     drawn |= set(
         re.findall(r"return Drawn\(.*, \"(\w+)\"\)$", charts, re.MULTILINE)
     )  # of another name

@@ -251,7 +251,7 @@ def test_only_named_modules_start_programs_or_open_addresses() -> None:
     assert starters == {
         "workflow/pairtile/command/run.py",
         "workflow/pairtile/command/warm.py",
-        "workflow/pairtile/cpu/compiling.py",
+        "workflow/pairtile/cpu/first_run.py",
         "workflow/pairtile/steps/summary.py",
     }
     openers = {

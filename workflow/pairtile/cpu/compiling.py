@@ -17,7 +17,7 @@ from numba.core.event import Event, Listener, register
 
 from pairtile.cpu.first_run import compile_beside
 from pairtile.cpu.njit import EXPECTED, compile_last_of
-from pairtile.runtime import threads as job_threads
+from pairtile.runtime import job
 from pairtile.runtime.end_together import end_with_parent
 from pairtile.runtime.record import COMPILING
 
@@ -46,7 +46,7 @@ class _CompileListener(Listener):
         if self.functions == 1:
             log.info("Compiling for this CPU, once: later runs find it done.")
             self.said = now
-            if job_threads.IS_JOB and os.environ["NUMBA_NUM_THREADS"] != "1":
+            if job.IS_JOB and os.environ["NUMBA_NUM_THREADS"] != "1":
                 compile_beside(EXPECTED)
         elif now - self.said >= EVERY_SECONDS:
             so_far = (self.functions, COMPILING.seconds())

@@ -18,10 +18,13 @@ from typing import Any
 
 from pairtile.errors import PairtileError, StoreError
 from pairtile.method import methods
-from pairtile.runtime import threads as job_threads
 from pairtile.runtime.end_together import end_with_parent, end_with_run
 from pairtile.runtime.files import full_disk, writing
 from pairtile.runtime.record import log
+
+IS_JOB = False
+"""Whether this process is a job of the workflow. A person's own process is not forked, and starts
+no other."""
 
 
 class Deferred:
@@ -44,7 +47,8 @@ def job(snakemake: Any, threads: int | None = None) -> Iterator[None]:
     code 1 and its message alone, and so does a lack of memory or of room on the disk; any other
     error keeps its traceback.
     """
-    job_threads.IS_JOB = True
+    global IS_JOB
+    IS_JOB = True
     end_with_parent()
     end_with_run()
     # Imports make 200,000 objects that stay: a fifth of their time is to look for garbage in them.

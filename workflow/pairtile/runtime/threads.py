@@ -19,10 +19,6 @@ from pairtile.runtime.end_together import end_with_parent
 P = TypeVar("P")
 R = TypeVar("R")
 
-IS_JOB = False
-"""Whether this process is a job of the workflow. A person's own process is not forked, and starts
-no other."""
-
 _THREAD = threading.local()
 """``works``: set in the threads of ``_pool``."""
 

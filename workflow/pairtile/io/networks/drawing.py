@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pairtile.gpu.device import threads
 from pairtile.method import sign_column
-from pairtile.runtime import threads as job_threads
+from pairtile.runtime import job
 from pairtile.runtime.record import doing
 from pairtile.runtime.threads import in_forks
 from pairtile.statistics.modules import leiden_modules
@@ -252,7 +252,7 @@ def _places_in_modules(of_node: NDArray[np.int64], ends: NDArray[np.int64]) -> N
         edges.append(row[inside[first:last]].tolist())
     sizes = [len(members) for members in groups]
     # The modules of some thousand genes take seconds.
-    forks = min(threads(), 1 + sum(n * n for n in sizes) // 500_000) if job_threads.IS_JOB else 1
+    forks = min(threads(), 1 + sum(n * n for n in sizes) // 500_000) if job.IS_JOB else 1
     return _side_by_side(len(of_node), groups, [*in_forks(forks, place_nodes, sizes, edges)])
 
 
