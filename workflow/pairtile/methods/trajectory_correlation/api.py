@@ -314,8 +314,10 @@ def _asked(
     for key in _OF_MOLECULES:
         _not_beside(settings[key] is not None, key, "an array, which is taken as it is")
     replicas, labels = as_arrays(trajectory, names)
-    cyclic = [kind.name for kind in KINDS.values() if kind.cyclic]
-    dimensions, angles = replicas[0].shape[2], settings["kind"] in cyclic
+    dimensions, angles = (
+        replicas[0].shape[2],
+        settings["kind"] in [kind.name for kind in KINDS.values() if kind.cyclic],
+    )
     if angles and dimensions != 1:
         raise ValueError(
             f"trajectory: found {dimensions} dimensions; expected scalars, (frames, "

@@ -81,7 +81,7 @@ class Kind:
     value: Literal["mi", "dcc"] = "mi"
     correlation: str = "generalized correlation"
     signed: bool = False
-    nearly_normal: Callable[[Any, Any, float], Any] | None = None
+    nearly_normal: Callable[..., Any] | None = None
     known_bias: bool = False
     searches_neighbours: bool = False
     splines: bool = False
