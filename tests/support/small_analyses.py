@@ -113,7 +113,6 @@ SMALL_TILES = [
     (multimodal_correlation, "MIXTURE_TILE_EDGE", 16),
     (trajectory_correlation, "SMALLEST_TILE", 4),
     (trajectory_correlation, "LARGEST_TILE", 4),
-    (trajectory_correlation, "MAX_KSG_TILE", 4),
 ]
 """Where the size of a tile is set, so that tiny data has several."""
 

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+import inspect
+import re
+from pkgutil import resolve_name
+from typing import Any, get_args
 
 import pytest
 import yaml
+from pairtile import trajectory_correlation
 from pairtile.config.load import load_config
 from pairtile.errors import ConfigError
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
-from pairtile.methods.trajectory_correlation.config_sections import PRESETS
+from pairtile.methods.trajectory_correlation.config_sections import (
+    PRESETS,
+    MotionEstimatorConfig,
+)
+from pairtile.methods.trajectory_correlation.kinds import KINDS
+from pairtile.methods.trajectory_correlation.pair_blocks import PairBlocks
 from pydantic import ValidationError
 
 DEFAULTS: dict[str, Any] = yaml.safe_load("""
@@ -336,3 +345,14 @@ def test_tables_are_those_that_were_asked_for() -> None:
     difference |= {"directions.parquet", "directed_network.tsv"}
     assert names(**more) == least | {"paths.tsv", "g_correlation.txt"} | difference
     assert set(TrajectoryCorrelationConfig.tables) == names(**more)
+
+
+def test_configuration_and_library_take_the_kinds_of_the_table_and_each_has_an_estimator() -> None:
+    described = {kind.name for kind in KINDS.values() if kind.description}
+    assert {*get_args(MotionEstimatorConfig.model_fields["kind"].annotation)} == described
+    of_library = inspect.signature(trajectory_correlation).parameters["kind"].annotation
+    assert {*re.findall(r"\w+", of_library)} == {"Literal", *described}
+    package = "pairtile.methods.trajectory_correlation"
+    for kind in KINDS.values():
+        if kind.name != "auto":
+            assert issubclass(resolve_name(f"{package}.{kind.estimator}"), PairBlocks)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tracemalloc
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,10 @@ from pairtile import trajectory_correlation
 from pairtile.command.check import check
 from pairtile.errors import InputError
 from pairtile.gpu.device import choose
-from pairtile.methods.trajectory_correlation import pair_blocks, residues, score
+from pairtile.methods.trajectory_correlation import pair_blocks, residues
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
 from pairtile.methods.trajectory_correlation.estimators import MotionPairs
+from pairtile.methods.trajectory_correlation.kinds import KINDS
 from pairtile.runtime.files import read_json
 from small_trajectories import mda
 from trajectory_analyses import slow, slow_series
@@ -84,8 +86,7 @@ def section(files: dict[str, Any], **changes: Any) -> dict[str, Any]:
 def test_pairs_values_and_network_are_those_of_all_pairs(
     tmp_path: Path, kind: str, box: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(score, "CONTACT_ROWS", {})  # several tiles
-    monkeypatch.setattr(score, "CONTACT_ROWS_ELSE", 4)
+    monkeypatch.setitem(KINDS, kind, replace(KINDS[kind], contact_rows=4))  # several tiles
     runs = runs_of(seed=len(kind))
     changes = section(write_atoms(tmp_path, *runs, box=box))
     changes["estimator"] = {"kind": kind, "surrogates": 5}
@@ -126,7 +127,7 @@ def _named(files: dict[str, Any]) -> dict[str, Any]:
 def test_results_are_the_same_bytes_for_any_number_of_chunks_and_those_of_the_library(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(score, "CONTACT_ROWS", {"gaussian": 3})
+    monkeypatch.setitem(KINDS, "gaussian", replace(KINDS["gaussian"], contact_rows=3))
     files = write_atoms(tmp_path, *runs_of(seed=9), box=BOX)
     names = ("pairs.parquet", "network.parquet", "residues.tsv", "scores.npz")
     made = {}

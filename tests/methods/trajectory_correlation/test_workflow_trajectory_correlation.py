@@ -176,7 +176,6 @@ def test_results_are_the_same_bytes_for_any_number_of_chunks(
     whole = Analysis(tmp_path, changes, name="whole").pairs()
     assert len(whole.plan.tiles) == 1
     monkeypatch.setattr(score, "LARGEST_TILE", 8)
-    monkeypatch.setattr(score, "MAX_KSG_TILE", 8)
     names = ("pairs.parquet", "network.parquet", "matrices.npz", "residues.tsv", "scores.npz")
     found = {}
     for chunks in (1, 4):

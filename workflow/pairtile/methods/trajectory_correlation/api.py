@@ -27,6 +27,7 @@ from pairtile.methods.trajectory_correlation.differences import (
     matched_items,
 )
 from pairtile.methods.trajectory_correlation.forked import ReaderError
+from pairtile.methods.trajectory_correlation.kinds import KINDS
 from pairtile.methods.trajectory_correlation.matrices import Matrix, correlation_matrix
 from pairtile.methods.trajectory_correlation.network import (
     ResidueNetwork,
@@ -313,7 +314,10 @@ def _asked(
     for key in _OF_MOLECULES:
         _not_beside(settings[key] is not None, key, "an array, which is taken as it is")
     replicas, labels = as_arrays(trajectory, names)
-    dimensions, angles = replicas[0].shape[2], settings["kind"] == "dihedral"
+    dimensions, angles = (
+        replicas[0].shape[2],
+        settings["kind"] in [kind.name for kind in KINDS.values() if kind.cyclic],
+    )
     if angles and dimensions != 1:
         raise ValueError(
             f"trajectory: found {dimensions} dimensions; expected scalars, (frames, "
@@ -480,7 +484,7 @@ class MotionCorrelation(HasMessages):
         for place, (end, number) in enumerate((("source", "i"), ("target", "j"))):
             table.insert(place, end, self._numbers[table[number].to_numpy()])
         table = table.drop(columns=["i", "j"])
-        kind = "dcc" if self.settings["estimator"]["kind"] == "dcc" else "mi"
+        kind = KINDS[self.settings["estimator"]["kind"]]
         table.attrs["warnings"] = issue_warnings(
             comparison_warnings(table, self.items, other.items, matched, ("this", "other"), kind)
         )
@@ -608,7 +612,7 @@ def _series_table(
     """The frames that ``config`` asks for, as a table of time series that has been read. Raises
     InputError for values that are no finite numbers."""
     part = part[config.frames.as_slice]
-    wrong = unusable(part, config.estimator.allows_missing)
+    wrong = unusable(part, config.estimator.facts.allows_missing)
     if wrong.any():
         frame, variable, axis = where = tuple(np.argwhere(wrong)[0])
         place = f"frame {frame}, variable {variable}, coordinate {axis}"

@@ -128,7 +128,7 @@ def _correlation(results: Results) -> Drawn:
     shown, limit = _above(results, found)
     figure = correlation_map(
         matrix, found.marks, shown, label=score_name(results),
-        diverging=kind_of(results) == "dcc", limit=colour_limit(matrix, found.matrix("dcc")),
+        diverging=kind_of(results).signed, limit=colour_limit(matrix, found.matrix("dcc")),
     )  # fmt: skip
     median = float(np.nanmedian(matrix[np.triu_indices(len(matrix), 1)]))
     return Drawn(figure, {"n": len(matrix), "above": limit, "median": median})
@@ -153,7 +153,7 @@ def _above(results: Results, found: MotionResults) -> tuple[NDArray[np.bool_] | 
 
 def _dcc(results: Results) -> Drawn:
     found = results.cached(motion_results)
-    needed(kind_of(results) != "dcc")
+    needed(not kind_of(results).signed)
     matrix = needed(found.matrix("dcc"))
     figure = correlation_map(
         matrix, found.marks, label="dynamical cross-correlation", diverging=True,
@@ -178,7 +178,7 @@ def _difference(results: Results) -> Drawn:
     needed(results.parameters.get("compare"))
     matrix = needed(difference_of(results, found))
     needed(len(matrix) == len(found.marks))
-    q = found.matrix("dcc_q_value" if kind_of(results) == "dcc" else "mi_q_value", "difference.npz")
+    q = found.matrix(f"{kind_of(results).value}_q_value", "difference.npz")
     figure = correlation_map(
         matrix, found.marks, None if q is None else q <= LEVEL, label="difference of correlation",
         diverging=True,
@@ -315,7 +315,7 @@ MAX_PAIRS = 30_000
 
 def _surrogates(results: Results) -> Drawn:
     found = results.cached(motion_results)
-    needed(kind_of(results) != "dcc")
+    needed(not kind_of(results).signed)
     means, information = (needed(found.matrix(name)) for name in ("null_mean", "mi_nats"))
     i, j = np.triu_indices(len(information), 1)
     every = -(-i.size // MAX_PAIRS)

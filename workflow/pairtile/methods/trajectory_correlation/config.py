@@ -27,13 +27,6 @@ from pairtile.methods.trajectory_correlation.config_sections import (
     TrajectoryList,
 )
 
-_AUTO_VARIABLES = {"bspline": "displacements", "dihedral": "dihedrals"}
-_ALLOWED_VARIABLES = {
-    "dihedral": ("dihedrals",),
-    "bspline": ("displacements", "coordinates", "positions", "distances"),
-}
-_ALLOWED_ELSE = ("positions", "coordinates", "displacements", "distances")
-
 
 class TrajectoryCorrelationConfig(Analysis):
     """Correlated motion in molecular dynamics: every pair of atoms or residues, dihedrals or
@@ -373,8 +366,7 @@ class TrajectoryCorrelationConfig(Analysis):
         if self.direction and estimator.kind == "auto":
             found["estimator"] = estimator.model_copy(update={"kind": "ksg"})
         if self.variables == "auto":
-            of_kind = _AUTO_VARIABLES.get(estimator.kind, "positions")
-            found["variables"] = "columns" if self.time_series else of_kind
+            found["variables"] = "columns" if self.time_series else estimator.facts.variables[0]
         if self.contacts == "auto":
             of_residues = not self.time_series and self.variables != "distances"
             found["contacts"] = ContactsConfig() if of_residues else False
@@ -387,13 +379,15 @@ class TrajectoryCorrelationConfig(Analysis):
 
     @property
     def _has_centred(self) -> bool:
-        return self.estimator.surrogates > 0 and self.estimator.kind != "dcc"
+        return self.estimator.surrogates > 0 and not self.estimator.facts.signed
 
     def requirements(self) -> Iterator[Rule]:
-        kind, series = self.estimator.kind, bool(self.time_series)
+        kind, series = self.estimator.facts, bool(self.time_series)
         untested = self.keep.rule in ("p_value", "fdr") and not self.estimator.surrogates
         yield Rule(untested, "keep", "another rule under estimator.surrogates: 0 (no p-values)")
-        no_ksg = kind != "ksg" or self.estimator.variant == 2 or not self.estimator.surrogates
+        no_ksg = not (
+            kind.searches_neighbours and self.estimator.variant == 1 and self.estimator.surrogates
+        )
         expected = "false, or estimator: {kind: ksg, variant: 1} with surrogates"
         yield Rule(self.direction and no_ksg, "direction", expected)
         unknown = self.score == "correlation_centred" and not self._has_centred
@@ -416,23 +410,22 @@ class TrajectoryCorrelationConfig(Analysis):
             "at least one trajectory of the topology",
         )
 
-        allowed = ("columns",) if series else _ALLOWED_VARIABLES.get(kind, _ALLOWED_ELSE)
+        allowed = ("columns",) if series else kind.variables
         expected = f"auto or {' or '.join(allowed)} beside "
-        expected += "time_series" if series else f"estimator.kind: {kind}"
+        expected += "time_series" if series else f"estimator.kind: {kind.name}"
         yield Rule(self.variables not in allowed, "variables", expected)
         between = self.variables == "distances"
         yield Rule(
             between and not self.distances, "distances", "at least one NAME: [selection, selection]"
         )
-        of_angles = kind == "dihedral"
-        angles = "radians or degrees" if of_angles else "none"
+        angles = "radians or degrees" if kind.cyclic else "none"
         yield Rule(
-            series and (self.table.angles != "none") != of_angles,
+            series and (self.table.angles != "none") != kind.cyclic,
             "table",
-            f"angles: {angles} beside estimator.kind: {kind}",
+            f"angles: {angles} beside estimator.kind: {kind.name}",
         )
-        several = series and of_angles and self.table.dimensions != 1
-        yield Rule(several, "table", f"dimensions: 1 beside estimator.kind: {kind}")
+        several = series and kind.cyclic and self.table.dimensions != 1
+        yield Rule(several, "table", f"dimensions: 1 beside estimator.kind: {kind.name}")
 
         yield Rule(
             self.contacts and series, "contacts", "none beside time_series, which has no residues"

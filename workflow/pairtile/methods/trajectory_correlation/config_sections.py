@@ -25,6 +25,7 @@ from pairtile.config.values import (
     model_or_false_form,
     validation_error,
 )
+from pairtile.methods.trajectory_correlation.kinds import KINDS, Kind
 
 DihedralName = Literal["phi", "psi", "omega", "chi1", "chi2", "chi3", "chi4", "chi5"]
 DIHEDRALS = get_args(DihedralName)
@@ -136,8 +137,6 @@ PRESETS: Mapping[str, Mapping[str, str | int]] = {
 }
 """What other tools do: keys of ``estimator`` that a preset decides."""
 
-_BINS = {"dihedral": 12}
-
 
 class MotionEstimatorConfig(ConfigModel):
     """The estimator. Each gives mutual information in nats, 0 for independent motions, and from it
@@ -154,15 +153,8 @@ class MotionEstimatorConfig(ConfigModel):
     )
     kind: Literal["auto", "ksg", "gaussian", "dcc", "bspline", "dihedral"] = Field(
         default="auto",
-        description=(
-            "`ksg`: nearest neighbours (Kraskov et al. 2004); any dependence; wants 50 effective "
-            "frames or more. `gaussian`: linear mutual information; fast, blind to curved "
-            "dependence. `auto`: `gaussian` where the median variable has fewer than 50 effective "
-            "frames in a trajectory, else `ksg`; `ksg` wherever a key of it is not at its "
-            "default. `dcc`: cosine (Pearson) correlation of displacements; blind to motions at "
-            "right angles. `bspline`: B-spline mutual information, of scalars; of positions the "
-            "sum over the nine pairs of coordinates; frames may be missing. `dihedral`: the same "
-            "of angles, with splines that close at 360 degrees."
+        description=" ".join(
+            f"`{kind.name}`: {kind.description}" for kind in KINDS.values() if kind.description
         ),
     )
     neighbours: Annotated[int, Field(ge=1, le=64)] = Field(
@@ -233,6 +225,11 @@ class MotionEstimatorConfig(ConfigModel):
     )
 
     @property
+    def facts(self) -> Kind:
+        """What is known of its kind."""
+        return KINDS[self.kind]
+
+    @property
     def keys_of_ksg(self) -> list[str]:
         """Keys that only ``ksg`` reads and that are not at their defaults."""
         keys = ("neighbours", "variant", "norm", "scale", "theiler")
@@ -253,18 +250,13 @@ class MotionEstimatorConfig(ConfigModel):
         return self.bins
 
     @property
-    def allows_missing(self) -> bool:
-        """Whether values may be missing (NaN): joint tables count the frames that both have."""
-        return self.kind == "bspline"
-
-    @property
     def single(self) -> bool:
         """Whether coordinates are rounded to float32 first, as NetSci does."""
         return self.preset == "netsci"
 
     def resolve_auto(self) -> Mapping[str, object]:
         kind = "ksg" if self.preset != "none" and self.kind == "auto" else self.kind
-        bins = _BINS.get(kind, 10) if self.bins == "auto" else self.bins
+        bins = KINDS[kind].bins if self.bins == "auto" else self.bins
         return {**PRESETS[self.preset], "kind": kind, "bins": bins}
 
     def requirements(self) -> Iterator[Rule]:

@@ -24,6 +24,7 @@ from pairtile.errors import InputError
 from pairtile.methods.trajectory_correlation.arrays import ContactArrays, MotionArrays
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.estimators import generalized_correlation
+from pairtile.methods.trajectory_correlation.kinds import Kind
 from pairtile.methods.trajectory_correlation.matrices import (
     StreamedPairs,
     columns_of,
@@ -224,7 +225,7 @@ def write_difference(
     del mine, theirs
     written.counts["pairs_compared"] = len(table)
     written.counts["variables_compared"] = len(matched)
-    kind = "dcc" if opened.config.estimator.kind == "dcc" else "mi"
+    kind = opened.config.estimator.facts
     names = folder.name, name
     written.messages.extend(comparison_warnings(table, items, other_items, matched, names, kind))
     names_of = items["name"].to_numpy(dtype=object)
@@ -242,11 +243,11 @@ def write_difference(
         names=[*(f"{value}_difference" for value in VALUES), *also],
     )
     edges = named.drop(columns=["i", "j"]).iloc[:0]
-    if f"{kind}_q_value" in table:
+    if f"{kind.value}_q_value" in table:
         edges = (
-            named[named[f"{kind}_q_value"] <= LEVEL]
+            named[named[f"{kind.value}_q_value"] <= LEVEL]
             .drop(columns=["i", "j"])
-            .sort_values(f"{kind}_z", key=lambda z: -z.abs(), kind="stable")
+            .sort_values(f"{kind.value}_z", key=lambda z: -z.abs(), kind="stable")
         )
         written.counts["pairs_that_differ"] = len(edges)
     write_tsv(folder / "difference_network.tsv", edges)
@@ -289,11 +290,11 @@ def comparison_warnings(
     other_items: pd.DataFrame,
     matched: pd.Series,
     names: tuple[str, str],
-    kind: str,
+    kind: Kind,
 ) -> list[Message]:
     """What two analyses do not share, what was not tested, and ``fit_warnings``.
 
-    names : what the two are called. kind : ``mi`` or ``dcc``, which is tested where it can be.
+    names : what the two are called. kind : whose value is tested where it can be.
     """
     found: list[Message] = []
     lacking = max(int(part["kept"].sum()) for part in (items, other_items)) - len(matched)
@@ -309,7 +310,7 @@ def comparison_warnings(
         )
     if (table["correlation"] < 0).any() != (table["correlation_other"] < 0).any():
         found.append(message("signs_not_compared", second=names[1], first=names[0]))
-    if f"{kind}_q_value" not in table:
+    if f"{kind.value}_q_value" not in table:
         found.append(message("differences_untested", second=names[1]))
     return [*found, *fit_warnings(items, other_items, matched, names)]
 
@@ -408,23 +409,23 @@ def contact_differences(
 
 
 def domain_differences(
-    table: pd.DataFrame, items: pd.DataFrame, kind: str, d: int, seed: int
+    table: pd.DataFrame, items: pd.DataFrame, kind: Kind, d: int, seed: int
 ) -> pd.DataFrame:
     """One row for each two domains: how strongly they are correlated in either state.
 
     Columns are those of ``difference_domains.tsv`` in ``columns.toml``.
 
-    ``table``: from ``difference``. ``kind``: ``mi`` or ``dcc``, of which the size counts. ``d``:
+    ``table``: from ``difference``. ``kind``: of the correlations, of which the size counts. ``d``:
     dimensions of a variable.
     """
     domain = items["domain"].to_numpy(dtype=object)
     ends = np.sort([domain[table[end]] for end in ("i", "j")], axis=0)
     marked = (ends != "").all(axis=0)
-    column, states = "dcc" if kind == "dcc" else "correlation", []
-    for end, own in zip(("", "_other"), replica_columns(table, kind), strict=True):
+    states = []
+    for end, own in zip(("", "_other"), replica_columns(table, kind.value), strict=True):
         values = table[own].to_numpy(dtype=np.float64)
-        size = np.abs(values) if kind == "dcc" else generalized_correlation(values, d)
-        whole = size.mean(axis=1) if len(own) > 1 else table[column + end].abs()
+        size = np.abs(values) if kind.signed else generalized_correlation(values, d)
+        whole = size.mean(axis=1) if len(own) > 1 else table["correlation" + end].abs()
         states.append(
             pd.DataFrame(np.column_stack([whole, size]))[marked].groupby([*ends[:, marked]])
         )
@@ -466,8 +467,8 @@ def _communities(
     one has, the strongest of those that may become edges in its state.
     """
     method, seed = opened.config.communities[0], opened.seed
-    kind = "dcc" if opened.config.estimator.kind == "dcc" else "mi"
-    named = replica_columns(table, kind)
+    kind = opened.config.estimator.facts
+    named = replica_columns(table, kind.value)
     between = columns_of("difference_agreement.tsv")
     if min(map(len, named)) < 2 or not n_edges:
         none = pd.DataFrame(columns=columns_of("difference_communities.tsv"))
@@ -481,7 +482,7 @@ def _communities(
     d, n_items = int(opened.state["series"].shape[1]), len(items)
 
     def communities(values: Float64Array, may: BoolArray) -> Int32Array:
-        size = values if kind == "dcc" else generalized_correlation(values, d)
+        size = values if kind.signed else generalized_correlation(values, d)
         network = ResidueNetwork.strongest(n_items, i, j, size, may, n_edges)
         return network.communities(method, seed)[nodes]
 

@@ -10,6 +10,7 @@ them while there is room.
 from __future__ import annotations
 
 from functools import cached_property
+from pkgutil import resolve_name
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +34,6 @@ from pairtile.methods.trajectory_correlation.neighbour_pairs import (
     SORTED_FROM,
     KsgPairs,
     KsgScalarPairs,
-    TransferPairs,
 )
 from pairtile.methods.trajectory_correlation.pair_blocks import (
     KERNELS,
@@ -63,7 +63,7 @@ class MotionPairs:
             value, only for ``kind: bspline``.
         """
         # Only these settings let missing values come so far; others need not read all series.
-        self.has_missing = settings.allows_missing and any(
+        self.has_missing = settings.facts.allows_missing and any(
             np.isnan(values).any() for values in releasing(series, series)
         )
         self.series = series
@@ -90,7 +90,7 @@ class MotionPairs:
         # None for no shift at all.
         moved = shift if np.ndim(shift) else int(shift) % self.n_frames or None
         values = self._blocks.block(rows, columns, moved, wanted)
-        if moved is None and self.settings.kind != "dcc":
+        if moved is None and not self.settings.facts.signed:
             itself = numbers_of(rows)[:, None] == numbers_of(columns)
             values[self.device.xp.asarray(itself)] = np.nan
         return values
@@ -117,11 +117,7 @@ class MotionPairs:
         return np.asarray(x.astype(np.float64) @ y.T.astype(np.float64)).astype(np.int64)
 
     def _estimator(self, settings: MotionEstimatorConfig) -> PairBlocks:
-        kinds: dict[str, type[PairBlocks]] = {
-            **{"ksg": KsgPairs, "gaussian": GaussianPairs, "dcc": DccPairs},
-            "transfer_entropy": TransferPairs,
-        }
-        made = kinds.get(settings.kind, SplinePairs)
+        made: type[PairBlocks] = resolve_name(f"{__package__}.{settings.facts.estimator}")
         _, d, frames = self.series.shape
         if made is KsgPairs and d == 1 and frames >= SORTED_FROM[self.device.backend]:
             made = KsgScalarPairs
@@ -257,7 +253,7 @@ class SplinePairs(PairBlocks):
 
     def _scores(self, of_x: Block, of_y: Block, symmetric: bool, wanted: BoolArray) -> DeviceArray:
         (x, n_rows), (y, n_columns) = of_x, of_y
-        if self.settings.kind == "dihedral" and self.device.backend == "cpu":
+        if self.settings.facts.cyclic and self.device.backend == "cpu":
             bins = self.settings.n_bins
             nats = np.empty((len(x), len(y)))
             columns = y.reshape(len(y) * bins, -1).T
@@ -287,7 +283,7 @@ class SplinePairs(PairBlocks):
     def _weights(self, block: Variables, shift: Shift | None) -> Weights | NDArray[np.float64]:
         s = self.settings
         flat = shifted(np, self._prepared.get(block, self._scaled)[0], shift)
-        if s.kind == "bspline":
+        if not s.facts.cyclic:
             return self._scorer.weights(flat)
         dense = cyclic_weights(flat, s.n_bins, s.order)
         if self.device.backend == "cpu":
@@ -304,4 +300,4 @@ class SplinePairs(PairBlocks):
         s = self.settings
         values = np.asarray(self.series[block], dtype=np.float32 if s.single else np.float64)
         flat = values.reshape(-1, values.shape[2]).astype(np.float64)
-        return (scaled(flat, self._spline, s.transform) if s.kind == "bspline" else flat,)
+        return (flat if s.facts.cyclic else scaled(flat, self._spline, s.transform),)

@@ -14,6 +14,7 @@ from pairtile.errors import DeviceError
 from pairtile.gpu import compiling as cuda
 from pairtile.gpu.device import DeviceArray
 from pairtile.methods.trajectory_correlation.kernels import ksg, ksg_scalars, ksg_transfer
+from pairtile.methods.trajectory_correlation.kinds import SORTED_FROM as SORTED_FROM
 from pairtile.methods.trajectory_correlation.pair_blocks import (
     KERNELS,
     Block,
@@ -159,9 +160,6 @@ class KsgPairs(PairBlocks):
         added = of_pairs, rows, columns, here, wanted, total
         launch(self._add_kernel, (-(-total.size // 256),), 256, *added)
 
-
-SORTED_FROM = {"cpu": 2000, "cuda": 1000}
-"""Frames from which on sorted scalars are quicker than all distances (docs/speed.md)."""
 
 THREADS = 128
 """Threads of the GPU for a pair."""

@@ -100,10 +100,9 @@ class MotionScores:
         self.device = device
         self.weights = weights
         self.d = int(replicas[0].shape[1])
-        self.kind = settings[0].kind
-        self.signed = self.kind == "dcc"  # whether correlations have a sign
+        self.kind = settings[0].facts
         self._bias = 0.0
-        if self.kind == "gaussian" and settings[0].corrected:
+        if self.kind.known_bias and settings[0].corrected:
             biases = [finite_sample_bias(self.d, part.shape[2])[-1, -1] for part in replicas]
             self._bias = float(np.average(biases, weights=weights))
 
@@ -149,7 +148,7 @@ class MotionScores:
 
     def correlation(self, values: DeviceArray) -> DeviceArray:
         """Mutual information in nats as generalized correlation; a DCC as it is."""
-        return values if self.signed else generalized_correlation(values, self.d)
+        return values if self.kind.signed else generalized_correlation(values, self.d)
 
     def normal(self, values: DeviceArray) -> DeviceArray:
         """The statistic that p-values are taken of: as nearly normal among unrelated motions as a
@@ -160,24 +159,24 @@ class MotionScores:
         is nearly normal. Without these, p-values below 0.001 come five times too often. KSG and DCC
         are nearly normal as they are.
         """
-        if self.kind in ("ksg", "dcc", "transfer_entropy"):
-            return values
-        if self.kind == "gaussian":
-            return _of_parts(lambda part: np.cbrt(np.maximum(part + self._bias, 0.0)), values)
-        # 1e-12 is what rounding leaves of no mutual information.
-        return _of_parts(lambda part: np.log(np.maximum(part, 1e-12)), values)
+        function = self.kind.nearly_normal
+        return (
+            values
+            if function is None
+            else _of_parts(lambda part: function(np, part, self._bias), values)
+        )
 
     def histogram(self, values: DeviceArray) -> Int64Array:
         """Counts of the correlations of mutual informations in nats, or of DCCs: int64 (bins,)."""
         if not isinstance(values, np.ndarray):
             xp = self.device.xp
-            share = (values + 1.0) / 2.0 if self.signed else self.correlation(values)
+            share = (values + 1.0) / 2.0 if self.kind.signed else self.correlation(values)
             place = xp.nan_to_num(share * HISTOGRAM_BINS).clip(0, HISTOGRAM_BINS - 1)
             found = xp.bincount(place.astype(np.int32).ravel(), minlength=HISTOGRAM_BINS)
             return self.device.to_host(found).astype(np.int64)
         # Parts that are counted by themselves, at most by so many threads.
         counts = np.zeros((max(1, min(64, values.size >> 12)), HISTOGRAM_BINS), dtype=np.int64)
-        surrogates.count_correlations(_flat(values), 0 if self.signed else self.d, counts)
+        surrogates.count_correlations(_flat(values), 0 if self.kind.signed else self.d, counts)
         return counts.sum(axis=0)
 
     def _mean(self, parts: list[DeviceArray], which: slice = slice(None)) -> DeviceArray:
@@ -208,12 +207,13 @@ class MotionScores:
         each = [to_host(part) for part in there]
         value, n = self._mean(each), len(each)
         unknown = np.full(value.shape, np.nan)
-        if self.signed:
+        if self.kind.signed:
             dcc_of_each, mi_nats = each, unknown
         else:
-            cyclic = self.kind == "dihedral"
             dcc_of_each = [
-                unknown if cyclic else to_host(pairs.dcc_block(rows, columns, wanted=wanted)[cells])
+                to_host(pairs.dcc_block(rows, columns, wanted=wanted)[cells])
+                if not self.kind.cyclic
+                else unknown
                 for pairs in self._pairs
             ]
             mi_nats = value
@@ -231,11 +231,11 @@ class MotionScores:
             blocks |= {
                 "correlation_sd": spread,
                 "correlation_se": spread / np.sqrt(n),
-                "mi_sd": unknown if self.signed else np.std(each, axis=0, ddof=1),
+                "mi_sd": unknown if self.kind.signed else np.std(each, axis=0, ddof=1),
                 "dcc_sd": np.std(dcc_of_each, axis=0, ddof=1),
                 **{f"dcc_replica_{k}": part for k, part in enumerate(dcc_of_each, 1)},
             }
-            if not self.signed:
+            if not self.kind.signed:
                 parts = zip(each, own_means, strict=True)
                 blocks |= {f"mi_replica_{k}": a - b for k, (a, b) in enumerate(parts, 1)}
         return ScoredMotion(blocks, counts)
@@ -285,15 +285,15 @@ class MotionScores:
         null = {
             "null_mean": moments.mean,
             "null_sd": moments.standard_deviation,
-            "p_value": normal.p_value(two_sided=self.signed),
+            "p_value": normal.p_value(two_sided=self.kind.signed),
         }
-        if not self.signed:
+        if not self.kind.signed:
             null |= {
                 "mi_centred": moments.centred,
                 "correlation_centred": self.correlation(moments.centred),
             }
         null |= {
-            name: self.correlation(half.observed if self.signed else half.centred)
+            name: self.correlation(half.observed if self.kind.signed else half.centred)
             for name, half in zip(HALVES, halves, strict=False)
         }
         return null, counts, [to_host(total) / self.n_surrogates for total in own_sums]

@@ -57,7 +57,7 @@ def numbers(results: Results) -> dict[str, object]:
         ["betweenness", "item"], ascending=[False, True]
     )
     p_counts = np.asarray((results.scores or {}).get("p_value_counts", np.zeros(1, np.int64)))
-    spread = found.matrix("dcc_sd" if kind_of(results) == "dcc" else "correlation_sd")
+    spread = found.matrix("correlation_sd")
     theiler = (results.parameters.get("estimator") or {}).get("theiler")
     windows = theiler if isinstance(theiler, list) else [theiler]
     return {
@@ -140,14 +140,10 @@ def warnings(results: Results) -> Iterator[Message]:
     tau, preset = float(residues["correlation_time"].median()), settings.get("preset", "none")
     if not settings.get("surrogates"):
         yield message("no_surrogates")
-    if kind == "ksg" and preset != "none" and tau >= 1.0:
+    if kind.searches_neighbours and preset != "none" and tau >= 1.0:
         yield message("preset_without_window", preset=preset)
-    if kind == "dcc":
-        yield message("dcc_is_blind")
-    if kind == "bspline" and variables == "displacements":
-        yield message("displacements_without_direction")
-    if kind == "bspline" and variables == "positions":
-        yield message("coordinates_added_up")
+    if isinstance(variables, str) and variables in kind.warnings:
+        yield message(kind.warnings[variables])
     replicas = max(results.counts.get("replicas", 1), 1)
     few = (residues["n_effective"] < 50).any()
     if replicas == 1 and few and parameters.get("ensemble") is not True:
@@ -272,7 +268,7 @@ def community_grouping(results: Results, names: pd.Index[str]) -> Grouping | Non
 def states_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
     """Tables of what differs from another state, and how far communities agree."""
     name, tables = needed(results.parameters.get("compare")), []
-    of_pairs = f"{_value(results)}_z"
+    of_pairs = f"{kind_of(results).value}_z"
     # Table, what differs in it, and the column that says how clearly.
     for file, what, z in (
         ("difference_network.tsv", "pairs", of_pairs),
@@ -292,7 +288,7 @@ def states_section(results: Results, pictures: list[CaptionedFigure]) -> PageSec
             names = [c for c in ("name", "source", "target", "first", "second") if c in table]
             values = [c for c in map(str, table) if c.endswith("_difference")]
             if what == "pairs":  # what ranks them, and what is tested
-                own = (f"{score_of(results)}_difference", _value(results))
+                own = (f"{score_of(results)}_difference", kind_of(results).value)
                 values = [c for c in values if c.startswith(own)]
             error = z.removesuffix("z") + "standard_error"
             sure = [c for c in ("low", "high", error, z, q) if c in table]
@@ -350,7 +346,12 @@ def state_numbers(results: Results, found: MotionResults) -> dict[str, object] |
         return {"name": name, "compared": values.size, "highest": high, "lowest": low}
     score = f"{score_of(results)}_difference"
     score = score if score in edges else "correlation_difference"
-    columns = ["source", "target", score, *(f"{_value(results)}_{end}" for end in ("z", "q_value"))]
+    columns = [
+        "source",
+        "target",
+        score,
+        *(f"{kind_of(results).value}_{end}" for end in ("z", "q_value")),
+    ]
     clearest = edges[columns].head(2 * N_NAMED).to_numpy().tolist() if n else []
     agreement = results.table("difference_agreement.tsv")
     made: dict[str, object] = {"name": name, "differ": n, "clearest": clearest}
@@ -360,10 +361,6 @@ def state_numbers(results: Results, found: MotionResults) -> dict[str, object] |
             "agreement_p": float(agreement["p_value"].iloc[-1]),
         }
     return made
-
-
-def _value(results: Results) -> str:
-    return "dcc" if kind_of(results) == "dcc" else "mi"
 
 
 # --- text -----------------------------------------------------------------------------------------
@@ -384,12 +381,9 @@ def adapted(results: Results) -> MethodText:
     kept = results.items[results.items["kept"].astype(bool)]
     if variables not in ITEMS and "residue" in kept and kept["residue"].is_unique:
         item, items = "residue", "residues"
-    words = replace(TEXT, item=item, items=items)
+    words = replace(TEXT, item=item, items=items, score=kind_of(results).correlation)
     if score_of(results) == "correlation_centred":
         words = replace(words, strength=("correlation_centred", "correlation"))
-    if kind_of(results) == "dcc":
-        # Two atoms that move against each other are as strongly coupled.
-        return replace(words, score="dynamical cross-correlation")
     return words
 
 

@@ -16,6 +16,7 @@ from pairtile.arrays import BoolArray
 from pairtile.declare.tables import read_result_table
 from pairtile.methods.trajectory_correlation.arrays import MotionArrays
 from pairtile.methods.trajectory_correlation.differences import LEVEL as LEVEL
+from pairtile.methods.trajectory_correlation.kinds import KINDS, Kind
 from pairtile.methods.trajectory_correlation.network import MIN_AGREEMENT
 from pairtile.methods.trajectory_correlation.residue_marks import ResidueMarks
 from pairtile.methods.trajectory_correlation.structures import centred_structure
@@ -128,9 +129,9 @@ def motion_results(results: Results) -> MotionResults:
     return MotionResults(results.folder, residues, communities, paths, state=results.state)
 
 
-def kind_of(results: Results) -> str:
+def kind_of(results: Results) -> Kind:
     """The estimator's kind."""
-    return str((results.parameters.get("estimator") or {}).get("kind", "ksg"))
+    return KINDS[(results.parameters.get("estimator") or {}).get("kind", "ksg")]
 
 
 def score_of(results: Results) -> str:

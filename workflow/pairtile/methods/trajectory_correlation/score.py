@@ -36,7 +36,7 @@ from pairtile.methods.trajectory_correlation.arrays import ContactArrays, Motion
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
 from pairtile.methods.trajectory_correlation.estimators import KEPT_BLOCKS
-from pairtile.methods.trajectory_correlation.neighbour_pairs import SORTED_FROM
+from pairtile.methods.trajectory_correlation.kinds import KINDS
 from pairtile.methods.trajectory_correlation.network import (
     CENTRED,
     COLUMNS,
@@ -74,10 +74,6 @@ HALF_SURROGATES = 5
 
 FEWER_FRAMES = 3
 """One frame in so many is what a long analysis is told of as cheaper."""
-
-CONTACT_ROWS, CONTACT_ROWS_ELSE = {"gaussian": 256, "dcc": 256, "ksg": 64}, 16
-"""Row variables of a tile of pairs in contact, on average: many, so that starting it takes no time
-to speak of; few for splines, which score all cells of its block, wanted or not."""
 
 P_BINS = 40
 """Of the histogram of p-values, from 0 to 1; 0.05 is the edge of one."""
@@ -170,7 +166,7 @@ class TrajectoryCorrelation(
             again = 8 * int(np.prod(state["series"].shape))
             series += again if backend == "cuda" else min(again, _kept_bytes(config, state))
             together *= 2
-        if backend == "cuda" or estimator.kind not in ("bspline", "dihedral"):
+        if backend == "cuda" or not estimator.facts.splines:
             return held + series
         kept, beside = weights_bytes(estimator.n_bins, estimator.order)
         return held + series + beside * longest + KEPT_BLOCKS * kept * together
@@ -181,7 +177,7 @@ class TrajectoryCorrelation(
     ) -> Cost:
         now = pairs_per_second(config, state, backend, threads)
         cheaper: dict[str, float] = {}
-        if config.estimator.kind == "ksg":
+        if config.estimator.facts.searches_neighbours:
             gaussian = config.estimator.model_copy(update={"kind": "gaussian"})
             change = "direction: false" if config.direction else "estimator: {kind: gaussian}"
             update = {"direction": False} if config.direction else {"estimator": gaussian}
@@ -212,7 +208,7 @@ class TrajectoryCorrelation(
     def schema(self) -> pa.Schema:
         real = pa.float64()
         null = [("null_sd", real)] if self.n_surrogates else []
-        if self.n_surrogates and self.config.estimator.kind != "dcc":
+        if self.n_surrogates and not self.config.estimator.facts.signed:
             null += [("mi_centred", real), ("correlation_centred", real)]
         if self.has_halves:
             null += [(name, real) for name in HALVES]
@@ -240,9 +236,12 @@ class TrajectoryCorrelation(
     @property
     def replica_columns(self) -> list[str]:
         """Columns of single replicas; none where there is one. In single precision, for size."""
-        values = ("dcc",) if self.config.estimator.kind == "dcc" else ("mi", "dcc")
         numbers = range(1, self.n_replicas + 1) if self.n_replicas > 1 else ()
-        return [f"{value}_replica_{k}" for value in values for k in numbers]
+        return [
+            f"{value}_replica_{k}"
+            for value in dict.fromkeys((self.config.estimator.facts.value, "dcc"))
+            for k in numbers
+        ]
 
     # --- tiles ----------------------------------------------------------------------------------
 
@@ -329,7 +328,7 @@ class TrajectoryCorrelation(
         summaries = {
             "pairs": np.array([n_pairs], dtype=np.int64),
             "correlation_counts": self.scores.histogram(
-                scored.blocks["correlation" if self.scores.signed else "mi_nats"]
+                scored.blocks["correlation" if self.scores.kind.signed else "mi_nats"]
             ),
             "null_counts": scored.null_counts,
             "p_value_counts": np.bincount(bins, minlength=P_BINS).astype(np.int64),
@@ -387,7 +386,7 @@ class TrajectoryCorrelation(
         by_size &= self.config.score == "correlation"  # the histogram is of that
         least = network.threshold["least_correlation"] if by_size else None
         return {
-            "edges": np.linspace(-1.0 if self.scores.signed else 0.0, 1.0, HISTOGRAM_BINS + 1),
+            "edges": np.linspace(-1.0 if self.scores.kind.signed else 0.0, 1.0, HISTOGRAM_BINS + 1),
             "counts": merged.sums["correlation_counts"],
             "null_counts": merged.sums["null_counts"] / max(1, self.n_surrogates),
             "p_value_edges": np.linspace(0.0, 1.0, P_BINS + 1),
@@ -408,7 +407,7 @@ def _tile_edges(config: TrajectoryCorrelationConfig, state: MotionArrays) -> tup
     if "only_contacts" not in state:
         return edge, edge
     of_a_variable = len(state["contact_i"]) / int(state["series"].shape[0])
-    rows = min(edge, CONTACT_ROWS.get(config.estimator.kind, CONTACT_ROWS_ELSE))
+    rows = min(edge, config.estimator.facts.contact_rows)
     return max(1, round(rows * of_a_variable)), 1
 
 
@@ -424,14 +423,7 @@ def _kept_bytes(config: TrajectoryCorrelationConfig, state: MotionArrays) -> int
 # --- costs ----------------------------------------------------------------------------------------
 
 
-IN_CONTACT, IN_CONTACT_ELSE = {"gaussian": 6.0, "dcc": 6.0, "ksg": 2.5}, 10.0
-"""Times longer that an estimate takes where only pairs in contact are scored: variables are made
-ready for few pairs each, and a matrix product of a whole block would be mostly in vain."""
-
 SMALLEST_TILE, LARGEST_TILE = 32, 1024
-MAX_KSG_TILE = 64
-"""A tile of 801 frames with 20 surrogates takes a core a minute or two; one of four times the side
-would save a tenth of that, and show no progress meanwhile."""
 
 
 def rows_of(merged: MergedResults, columns: Sequence[str], numbers: Int64Array) -> pd.DataFrame:
@@ -451,9 +443,8 @@ def tile_edge(kind: str, d: int, frames: int) -> int:
 
     kind : of the estimator. d : coordinates of a variable. frames : of the longest replica.
     """
-    # Bytes of the series along a side: enough work for a GPU, few enough to keep.
-    room = (1 << (28 if kind in ("gaussian", "dcc") else 25)) // (8 * d * frames)
-    largest = MAX_KSG_TILE if kind == "ksg" else LARGEST_TILE
+    room = KINDS[kind].tile_bytes // (8 * d * frames)
+    largest = min(KINDS[kind].largest_tile, LARGEST_TILE)
     return 1 << (min(max(room, SMALLEST_TILE), largest).bit_length() - 1)
 
 
@@ -467,7 +458,7 @@ def pairs_per_second(
         for frames in np.diff(state["replica_offsets"]).tolist()
     )
     if "only_contacts" in state:
-        seconds *= IN_CONTACT.get(config.estimator.kind, IN_CONTACT_ELSE)
+        seconds *= config.estimator.facts.contact_factor
         seconds += 1e-6  # of each pair, whatever the series
     if config.direction:  # both ways, on the CPU
         squares = float((np.diff(state["replica_offsets"]).astype(np.float64) ** 2).sum())
@@ -487,19 +478,8 @@ def seconds_a_pair(
 
     estimator : the section of that name. d : coordinates of a variable. Measured: docs/speed.md.
     """
-    kind = estimator.kind
     on_gpu = backend == "cuda"
     cores = 1 if on_gpu else max(1, threads)
-    if kind == "ksg" and d == 1 and frames >= SORTED_FROM[backend]:
-        seconds = (3.1e-11 if on_gpu else 9e-9) * frames**1.5
-    elif kind == "ksg":
-        # Every frame is held against every other; each frame's neighbours are looked through.
-        by_square, by_frame = (2.1e-12, 0.0) if on_gpu else (3.9e-10, 5e-8)
-        seconds = by_square * frames**2 + by_frame * frames
-    elif kind in ("gaussian", "dcc"):
-        seconds = 2.0 * d * d * frames / (2e13 if on_gpu else 2e10)
-    else:
-        joint = frames * float(estimator.n_bins) ** 2 * d * d
-        seconds = joint / (4e13 if on_gpu else 5e9)
+    seconds = estimator.facts.seconds(d, frames, estimator.n_bins, backend)
     # What each pair costs whatever the series: sums, histograms, rows of the table.
     return (seconds / cores) + (5e-9 if on_gpu else 2e-8)

@@ -75,7 +75,7 @@ def trajectory_state(
     doing("look for drift and correlation times")
     runs = config.time_series or config.trajectories
     names = [run if isinstance(run, str) else run[0] for run in runs]
-    cyclic = config.estimator.kind == "dihedral"
+    cyclic = config.estimator.facts.cyclic
     prepared = _without_repeated(prepared, config, names, cyclic, scratch)
     replicas = replicas_of(prepared.state)
     lengths = [part.shape[2] for part in replicas]
@@ -100,7 +100,7 @@ def trajectory_state(
             )
     theiler = np.zeros(len(lengths), dtype=np.int64)
     for k, (times, frames, name) in enumerate(zip(tau, lengths, names, strict=True)):
-        if config.estimator.kind == "ksg":
+        if config.estimator.facts.searches_neighbours:
             theiler[k] = _window(config.estimator, times, frames - lag, name)
         if not ensemble:
             _check_surrogates(config.estimator.surrogates, times, frames, name)
@@ -296,7 +296,7 @@ def _without_repeated(
         prepared.messages.append(message("frames_nearly_repeated", n=near))
     if not exact:
         return prepared
-    if config.estimator.kind not in ("auto", "ksg"):
+    if not config.estimator.facts.searches_neighbours:
         prepared.messages.append(message("frames_repeated", n=exact, example=shown))
         return prepared
     for part, own, name in zip(replicas_of(prepared.state), repeated, names, strict=True):
@@ -399,7 +399,7 @@ def _describe(
     if few.any():
         prepared.messages.append(
             message(
-                "few_frames_ksg" if estimator.kind == "ksg" else "few_frames",
+                "few_frames_ksg" if estimator.facts.searches_neighbours else "few_frames",
                 n=few.sum(),
                 variables=effective.size,
                 wanted=MIN_EFFECTIVE_FRAMES,
@@ -407,7 +407,7 @@ def _describe(
                 time=np.median(times),
             )
         )
-    if estimator.theiler == "auto" and estimator.kind == "ksg":
+    if estimator.theiler == "auto" and estimator.facts.searches_neighbours:
         windows = np.unique(prepared.state["theiler"])[:5].tolist()
         wanted = max(map(wanted_window, tau))
         cap = min(map(largest_window, lengths))

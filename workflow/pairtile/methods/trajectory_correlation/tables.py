@@ -208,7 +208,7 @@ def _write_matrices(
         also["q_value"] = q_values
     if contacts:
         also["contact"] = contact
-    if opened.config.variables == "coordinates" and opened.config.estimator.kind != "dcc":
+    if opened.config.variables == "coordinates" and not opened.config.estimator.facts.signed:
         also |= {name: partial(coordinate_sum, pairs, items, name) for name in COORDINATE_SUMS}
         names = kept["name"].iloc[::3].str.removesuffix(":x")
         also["block_labels"] = lambda: names.to_numpy(dtype=np.str_)

@@ -74,18 +74,15 @@ class SeriesWriter:
             raise InputError.at(replicas[0][0], "", "one variable", "two or more, to make pairs")
         path_ends(table.assign(kept=True), config.paths)  # before all frames are read
         self.names = [name for name, _ in replicas]
-        # What each estimator needs at the least: k neighbours, a covariance of full rank.
-        kind, of_normal = config.estimator.kind, 2 * dimensions + 2
-        of_ksg = config.estimator.neighbours + 2
-        least = {"ksg": of_ksg, "gaussian": of_normal, "auto": of_normal}.get(kind, 3)
+        least = config.estimator.facts.least_frames(dimensions, config.estimator.neighbours)
         for name, n_frames in replicas:
             if n_frames < least:
                 raise InputError.at(
                     name,
                     "",
                     f"{n_frames} frame{'s' if n_frames != 1 else ''}",
-                    f"at least {least} for estimator.kind: {kind} (and hundreds for a result that "
-                    "means something)",
+                    f"at least {least} for estimator.kind: {config.estimator.kind} (and hundreds "
+                    "for a result that means something)",
                 )
         self.offsets = np.cumsum([0, *(n for _, n in replicas)])
         full = (len(table), dimensions, int(self.offsets[-1]))
@@ -263,7 +260,7 @@ def prepare_tables(
     for table in tables:
         for block in table.blocks(
             frames_in_block(2 * len(variables) * first.dimensions),
-            config.estimator.allows_missing,
+            config.estimator.facts.allows_missing,
         ):
             values = np.radians(block) if how.angles == "degrees" else block
             writer.write((values + np.pi) % (2 * np.pi) - np.pi if angles else values)
