@@ -13,7 +13,7 @@ PACKAGE = ROOT / "workflow/pairtile"
 
 # Statements of Python that the package, its core and each method may have: these numbers only ever
 # go down. Write the new one when there are fewer.
-MAX_PACKAGE = 44_855
+MAX_PACKAGE = 44_854
 CORE = ("engine", "declare", "config", "io", "preprocess", "report", "steps", "runtime", "api")
 MAX_CORE = 13_282
 MAX_OF_METHODS = {  # without their kernels
@@ -21,7 +21,7 @@ MAX_OF_METHODS = {  # without their kernels
     "multimodal_correlation": 3_799,
     "mutual_information": 2_770,
     "predictor_pairs": 2_847,
-    "trajectory_correlation": 5_116,
+    "trajectory_correlation": 5_115,
 }
 
 PAID = "take as many away in the same part as a change adds (CONTRIBUTING.md, The house)"
