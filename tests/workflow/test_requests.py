@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -29,6 +30,7 @@ from pairtile.runtime.requests import (
     memory_mb,
     minutes,
     read_requests,
+    small_memory,
     tiles_seconds,
 )
 from workflow_runs import ROOT, Analysis, environment, run, write_config, write_data
@@ -183,7 +185,9 @@ MEASURED = sorted((ROOT / "benchmarks/results").glob("workflow*.json"))
 
 
 @pytest.mark.parametrize("path", MEASURED, ids=lambda path: path.stem)
-def test_least_requests_cover_what_small_steps_were_measured_to_take(path: Path) -> None:
+def test_least_requests_cover_what_small_steps_were_measured_to_take(
+    path: Path, tmp_path: Path
+) -> None:
     """Every step but ``prepare`` of the benchmarks, whose inputs are small: within 2 GiB, and ten
     times what hits take, 100 bytes each at least, that the tables of hits ask for; the network asks
     for 12 times the stored pairs or more, of 16 bytes each at least."""
@@ -193,6 +197,11 @@ def test_least_requests_cover_what_small_steps_were_measured_to_take(path: Path)
         assert len(steps) >= 4
         room = dict.fromkeys(steps, 2 * GIB + 10 * 100 * one["counts"].get("hits", 0))
         room["network"] += 12 * 16 * one["counts"]["pairs_stored"]
+        if "nvidia" in path.stem and "genes" in one:  # all in one job, which only ever takes more
+            table = tmp_path / "expression.tsv"
+            table.touch()
+            os.truncate(table, one["input_bytes"])
+            room = dict.fromkeys(steps, small_memory([str(table)], 1))
         assert {
             n: s["peak_memory_bytes"] for n, s in steps.items() if room[n] < s["peak_memory_bytes"]
         } == {}
