@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from pairtile.gpu.device import choose
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
 from pairtile.methods.trajectory_correlation.estimators import MotionPairs
-from pairtile.methods.trajectory_correlation.neighbour_pairs import SORTED_FROM
+from pairtile.methods.trajectory_correlation.kinds import SORTED_FROM
 from scipy.signal import lfilter
 from scipy.spatial import cKDTree
 from scipy.special import digamma

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ import pandas as pd
 import pytest
 from pairtile.config.load import load_config
 from pairtile.io.expression import Expression
+from pairtile.method import methods
 from pairtile.simulate.modes import simulate_modes
 
 
@@ -71,3 +74,24 @@ def test_what_the_library_returns_prints_as_one_line() -> None:
         assert text.startswith(type(found).__name__)
         assert len(text) < 120
         assert "\n" not in text
+
+
+@pytest.mark.parametrize("method", list(methods()))
+def test_no_step_or_page_loads_the_tests_of_scipy_before_it_uses_them(method: str) -> None:
+    """``scipy.stats`` is four hundred modules: a third to half a second of each run."""
+    script = f"""
+import pkgutil, sys
+import pairtile.downstream.charts, pairtile.report.page, pairtile.steps
+from pairtile.method import get_method
+for module in pkgutil.iter_modules(pairtile.steps.__path__, "pairtile.steps."):
+    __import__(module.name)
+method = get_method({method!r})
+method.part("score")
+pkgutil.resolve_name(method.part(method.report).figures)
+assert "matplotlib" in sys.modules  # figures are there
+print("scipy.stats" in sys.modules)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "False"

@@ -21,7 +21,7 @@ from pairtile.steps.analysis_run import runs_of
 
 
 def told(kind: Any) -> Any:
-    """A type of numba, as ``pairtile.cpu.compiling.types_of`` reads it."""
+    """A type of numba, as ``pairtile.cpu.njit.types_of`` reads it."""
     from numba import types
 
     if isinstance(kind, types.BaseTuple):

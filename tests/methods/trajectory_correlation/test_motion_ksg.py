@@ -18,7 +18,8 @@ from pairtile.methods.trajectory_correlation.estimators import (
     MotionPairs,
     generalized_correlation,
 )
-from pairtile.methods.trajectory_correlation.neighbour_pairs import SORTED_FROM, STRETCH
+from pairtile.methods.trajectory_correlation.kinds import SORTED_FROM
+from pairtile.methods.trajectory_correlation.neighbour_pairs import STRETCH
 
 GOLDEN = {
     "ksg1_k6_cheb_raw": {"norm": "max"},

@@ -27,7 +27,7 @@ _BEGUN = "PAIRTILE_COMPILES_BESIDE"
 def read_list(folder: Path) -> list[str]:
     """What a first run by the method of a folder compiles, where that is listed: a line for each
     function, after those that it calls: ``MODULE:FUNCTION``, a space, and the types of its
-    arguments (``compiling.types_of``) as JSON."""
+    arguments (``njit.types_of``) as JSON."""
     listed = folder / "kernels/first_run.txt"
     return listed.read_text().splitlines() if listed.exists() else []
 

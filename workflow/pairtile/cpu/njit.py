@@ -56,8 +56,9 @@ def njit(**options: Any) -> Callable[[F], F]:
 
 
 def subroutine(**options: Any) -> Callable[[F], F]:
-    """``njit`` of what kernels alone call, which makes and returns no array: without Python's way
-    in, and without counting who has an array, tuples of arrays compile in half the time."""
+    """``njit`` of what kernels alone call, which makes and returns no array. Without a wrapper for
+    Python, and without reference counts, tuples of arrays compile in half the time; but a call from
+    Python ends the process, without a message."""
     return njit(error_model="numpy", no_cpython_wrapper=True, _nrt=False, **options)
 
 

@@ -30,8 +30,8 @@ from pairtile.methods.trajectory_correlation.kernels.gaussian import (
     gaussian_of_cells,
     products_of_cells,
 )
+from pairtile.methods.trajectory_correlation.kinds import SORTED_FROM
 from pairtile.methods.trajectory_correlation.neighbour_pairs import (
-    SORTED_FROM,
     KsgPairs,
     KsgScalarPairs,
 )

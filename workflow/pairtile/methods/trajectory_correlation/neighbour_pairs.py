@@ -14,7 +14,6 @@ from pairtile.errors import DeviceError
 from pairtile.gpu import compiling as cuda
 from pairtile.gpu.device import DeviceArray
 from pairtile.methods.trajectory_correlation.kernels import ksg, ksg_scalars, ksg_transfer
-from pairtile.methods.trajectory_correlation.kinds import SORTED_FROM as SORTED_FROM
 from pairtile.methods.trajectory_correlation.pair_blocks import (
     KERNELS,
     Block,
