@@ -41,8 +41,11 @@ given = load_config(content)
 run = AnalysisRun("cells", given.analyses["cells"], out, 1, given.backend)
 start = time.perf_counter()
 if step in ("scan", "chunks"):
-    for one in [one for one in steps_of(run) if one.arguments[:1] == (step,)]:
-        run.run(one)
+    for one in steps_of(run):
+        if one.name == "network":  # what follows is known once it is there
+            break
+        if one.arguments[:1] == (step,):
+            run.run(one)
 else:
     run.run(Step(step))
 print(json.dumps({"seconds": round(time.perf_counter() - start, 2),

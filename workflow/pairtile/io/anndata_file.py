@@ -33,6 +33,7 @@ from pairtile.io.matrix_market import GENE_EXPRESSION, expressed_features, gene_
 from pairtile.io.sparse_rows import SparseRows, Values, as_native_type, put_by_gene
 from pairtile.io.table import Table, check_names, missing_cells
 from pairtile.io.text_file import check_file, check_unpacked_size
+from pairtile.runtime.threads import in_threads
 
 if TYPE_CHECKING:
     import h5py  # type: ignore[import-untyped]
@@ -45,7 +46,7 @@ Stored: TypeAlias = "h5py.Group | h5py.Dataset"
 _BLOCK_BYTES = 1 << 26
 """Of the values that are read together: each block writes long runs of a file of values."""
 
-_ENTRIES = 1 << 23
+_ENTRIES = 1 << 22
 """Of a sparse matrix, that are read together."""
 
 
@@ -333,26 +334,30 @@ def _genes_in_rows(stored: Stored, shape: tuple[int, ...], by_gene: bool) -> sci
     if unfit or data.shape != indices.shape or (sizes < 0).any():
         raise ValueError(found)
     blocks = [slice(k, k + _ENTRIES) for k in range(0, data.size, _ENTRIES)]
-    gene_sizes = np.zeros(n_genes, dtype=np.int64)
-    for block in blocks:
+    counted = np.zeros((len(blocks) + 1, n_genes), dtype=np.int64)
+    for block, of_genes in zip(blocks, counted[1:], strict=True):
         places = indices[block].astype(np.int64)
         if places.size and not 0 <= places.min() <= places.max() < n_places:
             raise ValueError(f"a place outside 0 to {n_places - 1}")
         if not by_gene:
-            gene_sizes += np.bincount(places, minlength=n_genes)
+            of_genes += np.bincount(places, minlength=n_genes)
     kind = np.int32 if max(data.size, n_cells) < 2**31 else np.int64
     if by_gene:
         places = indices[:].astype(kind, copy=False)
         return scipy.sparse.csr_array(
             (as_native_type(data[:]), places, starts.astype(kind)), (n_genes, n_cells)
         )
-    ends = np.concatenate([[0], np.cumsum(gene_sizes)])
+    before = np.cumsum(counted, axis=0)  # entries of each gene in the blocks before
+    ends = np.concatenate([[0], np.cumsum(before[-1])])
     values, cells = np.empty(data.size, as_native_type(data[:0]).dtype), np.empty(data.size, kind)
-    free = ends[:-1].copy()
-    for block in blocks:
+
+    def put(number: int) -> None:
+        block, free = blocks[number], ends[:-1] + before[number]
         first = np.searchsorted(starts, block.start, side="right") - 1
         genes, part = indices[block].astype(np.int64), as_native_type(data[block])
         put_by_gene(genes, part, starts, block.start, first, free, cells, values)
+
+    list(in_threads(put, range(len(blocks))))
     return scipy.sparse.csr_array((values, cells, ends.astype(kind)), (n_genes, n_cells))
 
 

@@ -258,7 +258,9 @@ def other_names(
 def as_text(value: Any) -> str:
     """A cell of a table of annotations; "" where nothing stands."""
     if isinstance(value, bytes):
-        return value.decode("utf-8", "replace").strip()
+        value = value.decode("utf-8", "replace")
+    if isinstance(value, str):  # first, since most are: of a million cells the rest takes seconds
+        return value.strip()
     if pd.isna(value):
         return ""
     if isinstance(value, float | np.floating) and float(value).is_integer():

@@ -96,6 +96,8 @@ class CountResiduals:
         counts, samples, starts = entries_of(*given)
         counts = np.round(counts)
         there = (counts != 0.0) | (not self._complete)
+        if there.all():  # a selection would keep other threads waiting
+            return counts, samples, starts
         return counts[there], samples[there], np.append(0, there.cumsum())[starts]
 
     def __call__(self, counts: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -192,8 +192,7 @@ def prepare_expression(
             "are meant, or see whether orientation fits",
         )
     cleaning = CleaningLog(n_genes)
-    counting = in_background(partial(count_values, values))
-    scale, counted = scale or measure_scale(stored_values(values)), counting()
+    scale, counted = scale or measure_scale(stored_values(values)), count_values(values)
     cleaning.n_missing_input = counted.n_missing.astype(np.int32)
     say_done(message("table_read", source=expression.source, genes=n_genes, samples=n_samples))
     say_done(message("missing_values", n=int(counted.n_missing.sum()), values=n_genes * n_samples))

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.cpu.njit import njit
+from pairtile.cpu.threaded import threaded
 from pairtile.engine.large_table import releasing, row_blocks
 from pairtile.io.sparse_rows import Values, entries_of
 from pairtile.runtime.threads import in_threads
 
-# Rows at a time: a block and its temporaries stay small beside the table.
+_BLOCK_VALUES = 1 << 22
+"""Values that are counted together, by all threads."""
 
 
 @dataclass(frozen=True)
@@ -66,16 +67,16 @@ class RawCounts:
 def count_values(values: Values) -> RawCounts:
     """Count the ``values`` (genes, samples) of each gene, NaN where missing."""
     n_genes, n_samples = values.shape
-    of_genes, of_samples = np.zeros((n_genes, 3), np.int64), np.zeros((n_samples, 3), np.int64)
+    of_genes, of_samples = np.zeros((n_genes, 3), np.int64), np.zeros((n_samples, 2), np.int64)
     totals = np.zeros(n_samples)
-    blocks = row_blocks(values.shape)
-    found = releasing(in_threads(partial(entries_of, values), blocks), values)
-    for rows, entries in zip(blocks, found, strict=True):
-        _count_entries(*entries, of_genes[rows], of_samples, totals)
+    for rows in releasing(row_blocks(values.shape, _BLOCK_VALUES), values):
+        found, samples, starts = entries_of(values, rows)
+        _count_in_genes(found, starts, of_genes[rows])
+        _count_in_samples(found, samples, starts, totals, of_samples)
     for counts, n in ((of_genes, n_samples), (of_samples, n_genes)):
         counts[:, 1] = n - counts[:, 0] - counts[:, 1]
     n_missing, n_zero, n_positive = np.ascontiguousarray(of_genes.T)
-    sample_missing, sample_zero, _ = np.ascontiguousarray(of_samples.T)
+    sample_missing, sample_zero = np.ascontiguousarray(of_samples.T)
     return RawCounts(n_missing, n_zero, n_positive, totals, sample_missing, sample_zero)
 
 
@@ -100,20 +101,34 @@ def _row_statistics(values, n_observed, mean, sd, constant):  # type: ignore[no-
         constant[row] = (n > 0) & (low == high)
 
 
-@njit(nogil=True)
-def _count_entries(values, samples, starts, of_genes, of_samples, totals):  # type: ignore[no-untyped-def]
-    """Add to of_genes (genes, 3) and of_samples (samples, 3) how many values are missing, other
-    than zero and above zero, and to the totals of samples their values, gene after gene, so that
-    they are the same for any blocks. values, samples, starts: of a csr matrix."""
-    for gene in range(of_genes.shape[0]):
-        for k in range(starts[gene], starts[gene + 1]):
+@threaded(entries=3)
+def _count_in_genes(first, last, values, starts, counts):  # type: ignore[no-untyped-def]
+    """Add to ``counts`` (genes, 3) how many values are missing, other than zero and above zero, of
+    a csr matrix."""
+    for gene in range(first, last):
+        missing, other, positive = 0, 0, 0
+        for value in values[starts[gene] : starts[gene + 1]]:
+            missing += np.isnan(value)
+            other += value != 0.0  # true of NaN
+            positive += value > 0.0
+        counts[gene] += np.array([missing, other - missing, positive])
+
+
+@threaded(entries=512)
+def _count_in_samples(first, last, values, samples, starts, totals, counts):  # type: ignore[no-untyped-def]
+    """Add to ``counts`` (samples, 2) how many values are missing, and other than zero, and to the
+    ``totals`` of samples their values, of a csr matrix, each of whose rows is in the order of
+    samples. Gene after gene: totals are the same for any blocks and threads."""
+    for gene in range(starts.size - 1):
+        own = slice(starts[gene], starts[gene + 1])
+        begin, end = np.searchsorted(samples[own], np.array([first, last]))
+        for k in range(own.start + begin, own.start + end):
             value, sample = values[k], samples[k]
-            missing = np.isnan(value)
-            for counts in (of_genes[gene], of_samples[sample]):
-                counts[0] += missing
-                counts[1] += not missing and value != 0.0
-                counts[2] += value > 0.0
-            totals[sample] += 0.0 if missing else value
+            if np.isnan(value):
+                counts[sample, 0] += 1
+            elif value != 0.0:
+                counts[sample, 1] += 1
+                totals[sample] += value
 
 
 def blocks_of(rows: NDArray[np.int64], n_samples: int) -> list[NDArray[np.int64]]:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.arrays import CupyArray, DeviceArray
+from pairtile.cpu.njit import njit
 from pairtile.cpu.threaded import threaded
 from pairtile.runtime.threads import in_threads
 from pairtile.splines.bspline import bin_sums, knot_vector
@@ -43,23 +44,36 @@ def scaled_halves(
     """``scaled``, in place, and ``marginal_entropies``, of float16: there are so few of these that
     each is worked out once for all samples that have it."""
     given = np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float64)
+    in_order = np.argsort(given, kind="stable")[: np.count_nonzero(~np.isnan(given))]
+    zero, minus_zero = np.flatnonzero(given == 0.0)
 
     def scale(row: NDArray[np.float16]) -> NDArray[np.float64]:
         codes = row.view(np.uint16)
-        times = np.bincount(codes, minlength=given.size)
-        there = np.flatnonzero((times > 0) & ~np.isnan(given))
-        distinct, number = np.unique(given[there], return_inverse=True)  # 0 and -0 are one
-        held = np.bincount(number, times[there]).astype(np.float64)  # samples of each
+        times = _times_of_codes(codes)
+        times[zero] += times[minus_zero]  # they are one
+        times[minus_zero] = 0
+        there = in_order[times[in_order] > 0]
+        distinct, held = given[there], times[there].astype(np.float64)  # samples of each
         if transform == "rank":
             distinct = np.cumsum(held) - 0.5 * (held - 1.0)
         width = distinct[-1] - distinct[0]
         z = np.minimum((distinct - distinct[0]) / (width or 1.0), 1.0) * settings.intervals
         table = np.full(given.size, np.nan, dtype=np.float16)
-        table[there] = z[number]
-        row[:] = table[codes]
+        table[there] = z
+        table[minus_zero] = table[zero]
+        np.take(table, codes, out=row, mode="clip")  # any other mode makes a copy first
         return marginal_entropies(z[None], settings, held)
 
     return np.concatenate(list(in_threads(scale, values)))
+
+
+@njit(nogil=True)
+def _times_of_codes(codes):  # type: ignore[no-untyped-def]
+    """How often each of all uint16 is there; NumPy's ``bincount`` lets no other thread work."""
+    times = np.zeros(1 << 16, dtype=np.int64)
+    for code in codes:
+        times[code] += 1
+    return times
 
 
 def marginal_entropies(
