@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ import scipy
 from numpy.typing import NDArray
 
 from pairtile.cpu.njit import njit
-from pairtile.engine.large_table import take_columns
+from pairtile.engine.large_table import releasing, row_blocks, take_columns
+from pairtile.runtime.threads import in_threads
 
 
 @njit(nogil=True)
@@ -102,7 +104,7 @@ class SparseRows:
 Values = np.ndarray | SparseRows
 """Values (genes, samples) that are read by blocks of genes: an array, or a sparse table."""
 
-Entries = tuple[NDArray[np.float64], NDArray[np.integer], NDArray[np.integer]]
+Entries = tuple[NDArray[Any], NDArray[np.integer], NDArray[np.integer]]
 
 
 def entries_of(values: Values, rows: slice) -> Entries:
@@ -117,6 +119,18 @@ def entries_of(values: Values, rows: slice) -> Entries:
     n_genes, n_samples = block.shape
     samples = np.tile(np.arange(n_samples), n_genes)
     return block.ravel(), samples, np.arange(n_genes + 1) * n_samples
+
+
+def entry_blocks(values: Values) -> Iterator[tuple[slice, Entries]]:
+    """Genes and their ``entries_of``, gene after gene: of an array about a million at a time, of a
+    sparse table all at once, as they are stored, since these need no copy."""
+    if isinstance(values, SparseRows):
+        found = values.matrix
+        yield slice(0, len(found.indptr) - 1), (found.data, found.indices, found.indptr)
+        return
+    blocks = row_blocks(values.shape)
+    entries = releasing(in_threads(partial(entries_of, values), blocks), values)
+    yield from zip(blocks, entries, strict=True)
 
 
 def stored_values(values: Values) -> NDArray[np.generic]:

@@ -15,9 +15,10 @@ import scipy
 from numpy.typing import NDArray
 
 from pairtile.cpu.njit import njit
+from pairtile.cpu.threaded import threaded
 from pairtile.engine.large_table import count, releasing, row_blocks
 from pairtile.io.expression import Expression
-from pairtile.io.sparse_rows import Entries, Values, entries_of, stored_values
+from pairtile.io.sparse_rows import Entries, Values, entries_of, entry_blocks, stored_values
 from pairtile.preprocess.normalize import MIN_DISPERSION
 from pairtile.runtime.threads import in_threads
 from pairtile.statistics.counting_noise import name_keys
@@ -73,21 +74,20 @@ class CountResiduals:
 
     def _update(self, values: Values) -> NDArray[np.float64]:
         """Measure the genes by the depths at hand, then the depths by the genes."""
-        blocks, whole = row_blocks(values.shape), np.vstack([self._sums, self._sums[0] ** 2])
+        whole = np.vstack([self._sums, self._sums[0] ** 2])
         given = self._sums, whole.sum(axis=1)
 
-        def measure(rows: slice) -> tuple[Entries, NDArray[np.float64]]:
-            entries = self._entries(values, rows)
-            return entries, _measure(*entries, *given, self._of_genes[:, rows])
+        def measure(rows: slice) -> NDArray[np.float64]:
+            return _measure(*self._entries(values, rows), *given, self._of_genes[:, rows])
 
-        of_all, sums, expected = np.empty(self._of_genes.shape), np.zeros(whole.shape), np.zeros(1)
-        measured = releasing(in_threads(measure, blocks), values)
-        for rows, (entries, of_genes) in zip(blocks, measured, strict=True):
-            of_all[:, rows] = of_genes
-            _add(*entries, of_genes, sums, expected)
-        self._of_genes, self._sums = of_all, sums[:2]
-        self._sums[1] += expected
-        return np.asarray(self._sums[0] / self._sums[1])
+        measured = releasing(in_threads(measure, row_blocks(values.shape)), values)
+        self._of_genes = np.concatenate(list(measured), axis=1)
+        totals, expected = self._sums = np.zeros(self._sums.shape)
+        for rows, entries in entry_blocks(values):
+            _add(*entries, self._of_genes[:, rows], expected, totals)
+        means, weights, _ = self._of_genes
+        expected += np.cumsum(weights * means)[-1]
+        return np.asarray(totals / expected)
 
     def _entries(self, values: Values, rows: slice) -> Entries:
         """Counts other than zero; in a table where some are missing, so that less is expected of
@@ -183,18 +183,21 @@ def _measure(counts, samples, starts, sums, whole, before):  # type: ignore[no-u
     return found
 
 
-@njit(nogil=True)
-def _add(counts, samples, starts, of_genes, sums, expected):  # type: ignore[no-untyped-def]
-    """Add to the sums of samples the weighted counts of genes and, where these are missing, less
-    what is ``expected`` of other samples, gene after gene: they are the same for any blocks."""
+@threaded(entries=512)
+def _add(first, last, counts, samples, starts, of_genes, expected, totals):  # type: ignore[no-untyped-def]
+    """Add to the ``totals`` of samples the weighted counts of genes and, where these are missing,
+    take from what is ``expected`` of samples, gene after gene: they are the same for any blocks and
+    threads. A gene's entries are in the order of samples."""
     for gene in range(starts.size - 1):
         mean, weight = of_genes[:2, gene]
-        expected[0] += weight * mean
-        for k in range(starts[gene], starts[gene + 1]):
-            if np.isnan(counts[k]):
-                sums[1, samples[k]] -= weight * mean
+        own = slice(starts[gene], starts[gene + 1])
+        begin, end = np.searchsorted(samples[own], np.array([first, last]))
+        for k in range(own.start + begin, own.start + end):
+            count = np.rint(counts[k])
+            if np.isnan(count):
+                expected[samples[k]] -= weight * mean
             else:
-                sums[0, samples[k]] += weight * counts[k]
+                totals[samples[k]] += weight * count
 
 
 @njit(nogil=True, error_model="numpy")

@@ -61,7 +61,7 @@ from pairtile.preprocess.value_kind import (
     unequal_factors,
 )
 from pairtile.runtime.record import doing, say_done
-from pairtile.runtime.threads import in_background, in_threads
+from pairtile.runtime.threads import in_threads
 from pairtile.statistics.hidden_factors import MIN_GENES as MIN_GENES_OF_FACTORS
 from pairtile.statistics.hidden_factors import without_factors
 

@@ -11,11 +11,8 @@ from numpy.typing import NDArray
 from pairtile.cpu.njit import njit
 from pairtile.cpu.threaded import threaded
 from pairtile.engine.large_table import releasing, row_blocks
-from pairtile.io.sparse_rows import Values, entries_of
+from pairtile.io.sparse_rows import Values, entry_blocks
 from pairtile.runtime.threads import in_threads
-
-_BLOCK_VALUES = 1 << 22
-"""Values that are counted together, by all threads."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +66,7 @@ def count_values(values: Values) -> RawCounts:
     n_genes, n_samples = values.shape
     of_genes, of_samples = np.zeros((n_genes, 3), np.int64), np.zeros((n_samples, 2), np.int64)
     totals = np.zeros(n_samples)
-    for rows in releasing(row_blocks(values.shape, _BLOCK_VALUES), values):
-        found, samples, starts = entries_of(values, rows)
+    for rows, (found, samples, starts) in entry_blocks(values):
         _count_in_genes(found, starts, of_genes[rows])
         _count_in_samples(found, samples, starts, totals, of_samples)
     for counts, n in ((of_genes, n_samples), (of_samples, n_genes)):

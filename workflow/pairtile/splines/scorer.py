@@ -65,6 +65,12 @@ class Weights:
     columns: FloatingArray | CupyArray
     marginals: Float64Array | None = None
 
+    @property
+    def nbytes(self) -> int:
+        """Memory that they take, on the GPU where they are there, but for what is small."""
+        of_rows = self.rows if isinstance(self.rows, RowSamples) else ()  # else the same array
+        return sum(array.nbytes for array in (*of_rows, self.columns))
+
 
 def weights_bytes(bins: int, order: int) -> tuple[int, int]:
     """Memory that each value (of a variable, in a sample) takes as weights on the CPU.

@@ -433,14 +433,15 @@ class MutualInformation(
                 rows = self.device.xp.asarray(rows)
             weights = self.scorer.weights(z[rows])
             release(z)
-            of_value, _ = weights_bytes(self.settings.bins, self.settings.order)
-            size = weights.variables * z.shape[1] * of_value
             room = 0.25 * self.device.free_bytes()
             if self.device.backend == "cpu":
                 room = min(room, KEPT_BYTES)
-            if size * (len(self._cache) + 2) > room:
-                self._cache.clear()
+            held = sum(kept.nbytes for kept in self._cache.values())
+            # The oldest go, but never the last one: it is the other side of this tile.
+            while len(self._cache) > 1 and held + 2 * weights.nbytes > room:
+                held -= self._cache.pop(next(iter(self._cache))).nbytes
             self._cache[key] = weights
+        self._cache[key] = self._cache.pop(key)  # the last one that was asked for
         return self._cache[key]
 
     def _scored(self, tile: Tile) -> ScoredTile:
