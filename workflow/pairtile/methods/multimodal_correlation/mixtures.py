@@ -69,7 +69,7 @@ def mixture_rules(config: MultimodalCorrelationConfig, seed: int) -> Rules:
     estimator, kinc = config.estimator, config.compatibility == "kinc"
     single = np.float32
     return Rules(
-        spearman=estimator.correlation == "spearman",
+        spearman=estimator.facts.of_ranks,
         k_min=estimator.min_clusters,
         k_max=estimator.max_clusters,
         criterion=("aic", "bic", "icl").index(estimator.criterion),

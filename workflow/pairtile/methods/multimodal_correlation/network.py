@@ -39,7 +39,6 @@ from pairtile.methods.multimodal_correlation.modes import ModeSamples, packed_ma
 from pairtile.methods.multimodal_correlation.null import (
     ModeNull,
     draws_needed,
-    is_standardised,
     log_orders,
     mode_null,
 )
@@ -207,7 +206,7 @@ def conditions_tested(
 ) -> ConditionTests:
     """Every mode against every condition, with the samples' series and batches as the state has
     them."""
-    spearman = config.estimator.correlation == "spearman"
+    spearman = config.estimator.facts.of_ranks
     counts = Counts.of_state(state)
     tests = condition_tests(samples, conditions, Exchangeable.of_state(state), spearman, counts)
     if counts is None and np.any(state.get("quality_counted", False)):
@@ -277,7 +276,8 @@ def _sought(
     assert asked.fdr is not None
     null = null_of(draws_needed(genes, asked.fdr))
     orders = log_orders(np.asarray(state["values"]))
-    rates = _false_discoveries(asked.fdr, merged, null, orders, is_standardised(config))
+    standardised = not config.estimator.facts.product_moment
+    rates = _false_discoveries(asked.fdr, merged, null, orders, standardised)
     found = rates.threshold
     if walked is not None:  # the page shows why it was not taken
         found = replace(found, curve=walked.curve, spacings=walked.spacings)
@@ -411,11 +411,8 @@ def _strong_modes(
     modes = pd.concat(parts, ignore_index=True)
     above = len(modes)
     if config.power:
-        r = modes["correlation"].to_numpy()
-        if config.estimator.correlation == "kendall":
-            r = np.sin(0.5 * np.pi * r)  # of normal values that have this tau (Kruskal 1958)
         reached, strong = power_filter(
-            r,
+            config.estimator.facts.as_pearson(np, modes["correlation"].to_numpy()),
             modes["n_samples"].to_numpy(),
             config.power.alpha,
             config.power.power,
@@ -440,7 +437,7 @@ def messages_on_tests(
 ) -> list[Message]:
     """How many edges of ``pairs`` pairs were tested for each condition, and what difference could
     have been found."""
-    spearman = config.estimator.correlation == "spearman"
+    spearman = config.estimator.facts.of_ranks
     limit = config.condition_networks.q_value
     found = []
     for condition in conditions:
