@@ -242,8 +242,9 @@ class PlainCorrelation:
             "modes_below": int(counts[BELOW]),
             "modes_above": int(counts[ABOVE]),
         }
-        modes = [part for part, _ in found]
-        joined = Modes.joined(modes, self._genes.n_samples, named, histogram_k, histogram_r)
+        joined = Modes.joined(
+            [part for part, _ in found], self._genes.n_samples, named, histogram_k, histogram_r
+        )
         if self.lagged is None:
             return joined
         samples, outliers = self._of_targets(joined.samples), self._of_targets(joined.outliers)
