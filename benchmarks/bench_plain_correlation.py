@@ -22,7 +22,10 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 from pairtile.gpu.device import Device, choose
-from pairtile.methods.multimodal_correlation.plain_correlation import PlainCorrelation
+from pairtile.methods.multimodal_correlation.plain_correlation import (
+    PlainCorrelation,
+    pair_scorer,
+)
 from threadpoolctl import threadpool_limits
 
 from benchmarks.bench_pair_mixtures import mixture_config
@@ -99,14 +102,16 @@ def _case(
     clock = time.process_time if device.backend == "cpu" else time.perf_counter
     begin = clock()
     some = genes if device.backend == "cuda" else 64  # CuPy compiles by size, too
-    first = PlainCorrelation(values[:some], wanted, device)
+    keys = np.arange(genes, dtype=np.uint64)
+    first = pair_scorer(wanted, values[:some], keys, device, 0)
     first.tile(np.arange(some), np.arange(64), False)
     del first
     pairs = genes * (genes - 1) // 2
     entry: dict[str, Any] = {"pairs": pairs, "first_call_seconds": clock() - begin}
     for edge in EDGES[device.backend]:
         begin = clock()
-        search = PlainCorrelation(values, wanted, device)
+        search = pair_scorer(wanted, values, keys, device, 0)
+        assert isinstance(search, PlainCorrelation)
         search._genes.prepare(np.arange(genes))
         _wait(device)
         prepared = clock() - begin

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+import inspect
+import re
+from pkgutil import resolve_name
+from typing import Any, get_args
 
 import pytest
 import yaml
 from expression_defaults import EXPRESSION_DEFAULTS
+from pairtile import multimodal_correlation
 from pairtile.config.load import load_config
 from pairtile.errors import ConfigError
-from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
+from pairtile.methods.multimodal_correlation.config import (
+    MixtureEstimatorConfig,
+    MultimodalCorrelationConfig,
+)
+from pairtile.methods.multimodal_correlation.correlations import CORRELATIONS
+from pairtile.methods.multimodal_correlation.plain_correlation import PlainCorrelation
+from pairtile.report.text import read_references
 
 DEFAULTS: dict[str, Any] = EXPRESSION_DEFAULTS | yaml.safe_load("""
 method: multimodal_correlation
@@ -299,3 +309,23 @@ def test_mistakes_are_refused_with_a_line_that_names_them(key: str, keys: dict[s
         config(**keys)
     [line] = str(caught.value).splitlines()
     assert line.startswith(f"config: analyses.net.{key}: found ")
+
+
+def test_configuration_and_library_take_the_correlations_of_the_table() -> None:
+    of_config = MixtureEstimatorConfig.model_fields["correlation"].annotation
+    assert get_args(of_config) == tuple(CORRELATIONS)
+    of_library = inspect.signature(multimodal_correlation).parameters["correlation"].annotation
+    assert re.findall(r"\w+", of_library) == ["Literal", *CORRELATIONS]
+
+
+@pytest.mark.parametrize("correlation", CORRELATIONS.values(), ids=list(CORRELATIONS))
+def test_a_correlation_has_what_computes_it_and_its_papers(correlation: Any) -> None:
+    package = "pairtile.methods.multimodal_correlation"
+    assert issubclass(resolve_name(f"{package}.{correlation.plain}"), PlainCorrelation)
+    # Within modes the kernels take it, or a function; given all genes there is none.
+    taken = [correlation.product_moment, correlation.given_all_genes, correlation.with_p_values]
+    assert sum(map(bool, taken)) == 1
+    for function in filter(None, (correlation.rows, correlation.with_p_values)):
+        assert callable(resolve_name(f"{package}.{function}"))
+    papers = read_references(package)
+    correlation.called(lambda key: getattr(papers, key).cited)

@@ -17,7 +17,7 @@ from pairtile.methods.multimodal_correlation.kendall import (
     concordance_by_products,
 )
 from pairtile.methods.multimodal_correlation.partial_correlation import PartialCorrelations
-from pairtile.methods.multimodal_correlation.plain_correlation import PlainCorrelation
+from pairtile.methods.multimodal_correlation.plain_correlation import pair_scorer
 from pairtile.preprocess.transitions import Lagged, lagged_samples
 from scipy import stats
 
@@ -81,8 +81,8 @@ def correlations(values, kind, backend="cpu", lagged=None, **changes):
     """The object, the matrix of correlations (NaN where there is none), p-values, modes."""
     given = {"min_samples": 3, "min_correlation": 0.0, "outliers_before": True, **changes}
     config = mixture_config(clustering="none", correlation=kind, **given)
-    search = PlainCorrelation(values, config, choose(backend), lagged=lagged)
     genes = np.arange(len(values))
+    search = pair_scorer(config, values, genes.astype(np.uint64), choose(backend), 0, lagged)
     modes = search.tile(genes, genes, lagged is None)
     r, p = (np.full((len(values),) * 2, np.nan) for _ in range(2))
     r[modes.row, modes.column] = modes.correlation

@@ -257,9 +257,7 @@ def label_groups(condition: Condition) -> list[tuple[str, NDArray[np.bool_]]]:
     """Labels with their samples, in the order of the condition; where there are more labels than
     colours, the rarest are one group, ``other labels``."""
     sizes = np.array([(condition.codes == k).sum() for k in range(len(condition.labels))])
-    shown = np.arange(sizes.size)
-    if sizes.size > len(GROUP_COLOURS):
-        shown = np.sort(np.argsort(-sizes, kind="stable")[: len(GROUP_COLOURS)])
+    shown = np.sort(np.argsort(-sizes, kind="stable")[: len(GROUP_COLOURS)])
     groups = [(condition.labels[k], condition.codes == k) for k in shown]
     rest = condition.known & ~np.isin(condition.codes, shown)
     if rest.any():

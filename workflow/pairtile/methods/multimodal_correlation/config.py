@@ -29,17 +29,11 @@ from pairtile.config.values import (
     model_or_false_form,
     validation_error,
 )
+from pairtile.methods.multimodal_correlation.correlations import CORRELATIONS, Correlation
 
 MAX_CLUSTERS = 5
 CONDITION_TABLES = ("condition_tests.tsv", "condition_networks.tsv")
 KINC_TEXTS = ("kinc.txt", "kinc_tidy.txt", "kinc_minimal.txt")
-
-PRODUCT_MOMENT = ("spearman", "pearson")
-"""Correlations, without outliers, of values or ranks. How the others spread between unrelated genes
-depends on the genes: their p-values are compared (``standard_correlation``)."""
-
-OF_MODES = (*PRODUCT_MOMENT, "bicor", "kendall")
-"""Correlations that are taken within the modes of a mixture, too."""
 
 SCORING = UsedBy("plan", "score", "network", "tables")
 """Steps that depend on how pairs are scored: all but preparation and evaluation."""
@@ -62,13 +56,7 @@ class MixtureEstimatorConfig(ConfigModel):
     )
     correlation: Literal["spearman", "pearson", "bicor", "kendall", "partial"] = Field(
         default="spearman",
-        description=(
-            "`spearman`: of ranks within the mode. `pearson`: of the values. `bicor`: the biweight "
-            "midcorrelation. `kendall`: tau-b, about two thirds as large as Spearman's. "
-            "`partial`, with `clustering: none`: what is left of Pearson's given all other genes, "
-            "shrunken towards 0; set `min_correlation` to 0.1 or less. Missing values then count "
-            "as the gene's mean."
-        ),
+        description=" ".join(one.description for one in CORRELATIONS.values()),
     )
     min_clusters: Annotated[int, Field(ge=1, le=MAX_CLUSTERS)] = Field(
         default=1,
@@ -134,10 +122,16 @@ class MixtureEstimatorConfig(ConfigModel):
         ),
     )
 
+    @property
+    def facts(self) -> Correlation:
+        """What is known of its correlation."""
+        return CORRELATIONS[self.correlation]
+
     def requirements(self) -> Iterator[Rule]:
-        of_all = self.correlation not in OF_MODES and self.clustering == "gmm"
-        expected = f"{join_list(OF_MODES)}, or clustering: none beside it"
-        yield Rule(of_all, "correlation", expected, OF_MODES)
+        of_modes = tuple(name for name, one in CORRELATIONS.items() if not one.given_all_genes)
+        of_all = self.facts.given_all_genes and self.clustering == "gmm"
+        expected = f"{join_list(of_modes)}, or clustering: none beside it"
+        yield Rule(of_all, "correlation", expected, of_modes)
         low, high = self.min_clusters, self.max_clusters
         expected = f"an integer between min_clusters ({low}) and {MAX_CLUSTERS}"
         yield Rule(high < low, "max_clusters", expected)
@@ -448,6 +442,10 @@ class MultimodalCorrelationConfig(ExpressionAnalysis, TwoTableAnalysis):
     )
     node_tables: ClassVar[Mapping[str, tuple[str, ...]]] = {"modules.tsv": ("gene", "module")}
 
+    def with_estimator(self, **changes: object) -> MultimodalCorrelationConfig:
+        """These settings with others of ``estimator``, which are not checked."""
+        return self.model_copy(update={"estimator": self.estimator.model_copy(update=changes)})
+
     @property
     def gene_modules(self) -> GeneModulesConfig | None:
         """The stage writes ``modules.tsv`` then, in place of the tables of this method."""
@@ -457,7 +455,7 @@ class MultimodalCorrelationConfig(ExpressionAnalysis, TwoTableAnalysis):
     @property
     def writes_kinc_text(self) -> bool:
         """KINC's texts have no direction, and samples that the pair has."""
-        return self.kinc_text and not self.lag and self.estimator.correlation != "partial"
+        return self.kinc_text and not self.lag and not self.estimator.facts.given_all_genes
 
     def result_tables(self) -> tuple[str, ...]:
         left_out: set[str] = set()
@@ -526,15 +524,15 @@ class MultimodalCorrelationConfig(ExpressionAnalysis, TwoTableAnalysis):
 
     def resolve_auto(self) -> Mapping[str, object]:
         # How far a partial correlation is shrunken, no formula of the number of samples knows.
-        return {"power": False} if self.estimator.correlation == "partial" else {}
+        return {"power": False} if self.estimator.facts.given_all_genes else {}
 
     def requirements(self) -> Iterator[Rule]:
         yield from super().requirements()
         lag, estimator = self.lag, self.estimator
         modes = lag and estimator.clustering == "gmm"
         yield Rule(modes, "lag", "0, or estimator.clustering: none (modes have no lag)")
-        partial = lag and estimator.correlation == "partial"
-        yield Rule(partial, "lag", "0, or another estimator.correlation than partial")
+        expected = f"0, or another estimator.correlation than {estimator.correlation}"
+        yield Rule(lag and estimator.facts.given_all_genes, "lag", expected)
         walks = self.threshold.method in ("rmt", "power_law")
         for key in ("regulators", "other_expression", "lag"):
             choices = ("auto", "fdr", "score", "none")

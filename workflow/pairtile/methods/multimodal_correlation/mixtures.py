@@ -67,9 +67,8 @@ DEGENERATE: Final = 1e-6
 def mixture_rules(config: MultimodalCorrelationConfig, seed: int) -> Rules:
     """The settings and constants as the kernels take them."""
     estimator, kinc = config.estimator, config.compatibility == "kinc"
-    single = np.float32
     return Rules(
-        spearman=estimator.correlation == "spearman",
+        spearman=estimator.facts.of_ranks,
         k_min=estimator.min_clusters,
         k_max=estimator.max_clusters,
         criterion=("aic", "bic", "icl").index(estimator.criterion),
@@ -84,11 +83,11 @@ def mixture_rules(config: MultimodalCorrelationConfig, seed: int) -> Rules:
         short_steps=N_SHORT_STEPS,
         limit=KINC_LIMIT if kinc else LIMIT,
         degenerate=DEGENERATE,
-        least=single(0.0 if kinc else MIN_SAMPLES),
-        ridge=single(0.0 if kinc else RIDGE),
-        prior_n=single(0.0 if kinc else PRIOR_SAMPLES),
-        tolerance=single(TOLERANCE),
-        prior_scatter=single(0.0 if kinc else PRIOR_SCATTER),
+        least=np.float32(0.0 if kinc else MIN_SAMPLES),
+        ridge=np.float32(0.0 if kinc else RIDGE),
+        prior_n=np.float32(0.0 if kinc else PRIOR_SAMPLES),
+        tolerance=np.float32(TOLERANCE),
+        prior_scatter=np.float32(0.0 if kinc else PRIOR_SCATTER),
     )
 
 
@@ -139,10 +138,9 @@ class Modes:
     ) -> Modes:
         """The arrays of parts of a tile, one after another."""
         if len(parts) != 1:
-            empty = mode_arrays(0, n_samples)
             whole = {
                 name: np.concatenate([none, *(part[name] for part in parts)])
-                for name, none in empty.items()
+                for name, none in mode_arrays(0, n_samples).items()
             }
             parts = [whole]
         return cls(**parts[0], counts=counts, histogram_k=histogram_k, histogram_r=histogram_r)

@@ -1,4 +1,4 @@
-"""Kendall's tau-b and the biweight midcorrelation of the modes of mixtures.
+"""Correlations of the modes of mixtures that the kernels do not know (``with_p_values``).
 
 Either backend finds the modes and their samples, as for Spearman's correlation; the host correlates
 these samples, a block of modes for each thread.
@@ -7,15 +7,14 @@ these samples, a block of modes for each thread.
 from __future__ import annotations
 
 from dataclasses import replace
+from pkgutil import resolve_name
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.arrays import Float64Array, Int64Array
 from pairtile.gpu.device import Device
-from pairtile.methods.multimodal_correlation.bicor import bicor_with_p_values
 from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
-from pairtile.methods.multimodal_correlation.kendall import kendall_with_p_values
 from pairtile.methods.multimodal_correlation.kernels.pair_mixtures import HISTOGRAM_BINS
 from pairtile.methods.multimodal_correlation.mixtures import Modes, mode_arrays, pair_mixtures
 from pairtile.runtime.threads import in_threads
@@ -25,8 +24,8 @@ BLOCK_VALUES = 1 << 17
 
 
 class ScoredModes:
-    """``pair_mixtures`` for ``correlation: kendall`` and ``bicor``; values are float64 (genes,
-    samples), NaN where missing."""
+    """``pair_mixtures`` for a correlation ``with_p_values``; values are float64 (genes, samples),
+    NaN where missing."""
 
     def __init__(
         self,
@@ -37,11 +36,11 @@ class ScoredModes:
         seed: int,
     ) -> None:
         self.values, self.estimator = values, config.estimator
-        # Spearman's is defined wherever no gene is constant, as both others are.
-        every = {"correlation": "spearman", "min_correlation": 0.0, "max_correlation": 1.0}
-        found_by = config.estimator.model_copy(update=every)
-        config = config.model_copy(update={"estimator": found_by})
-        self._mixtures = pair_mixtures(values, keys, config, device, seed)
+        # Spearman's is defined wherever no gene is constant, as these are.
+        found_by = config.with_estimator(
+            correlation="spearman", min_correlation=0.0, max_correlation=1.0
+        )
+        self._mixtures = pair_mixtures(values, keys, found_by, device, seed)
 
     def tile(self, rows: Int64Array, columns: Int64Array, upper: bool) -> Modes:
         """As ``MixturesCpu.tile``: of the same modes those whose correlation is within limits."""
@@ -74,8 +73,8 @@ class ScoredModes:
         self, modes: Modes, rows: Int64Array, columns: Int64Array
     ) -> tuple[Float64Array, Float64Array]:
         """Correlations and p-values."""
-        samples, kind = self.values.shape[1], self.estimator.correlation
-        scores = kendall_with_p_values if kind == "kendall" else bicor_with_p_values
+        samples = self.values.shape[1]
+        scores = resolve_name(f"{__package__}.{self.estimator.facts.with_p_values}")
         step = max(1, BLOCK_VALUES // samples)
         found = np.empty((2, len(modes)))
 

@@ -39,7 +39,6 @@ from pairtile.methods.multimodal_correlation.modes import ModeSamples, packed_ma
 from pairtile.methods.multimodal_correlation.null import (
     ModeNull,
     draws_needed,
-    is_standardised,
     log_orders,
     mode_null,
 )
@@ -94,11 +93,12 @@ def multimodal_network(
     asked, found, rates, on_threshold = _sought(config, state, merged, device, seed)
     modes, counts = _strong_modes(config, merged, asked, found, rates)
     outcome = f"{found.message.removesuffix('.')}."
-    if found.threshold is None:
-        messages = [message("no_threshold", reason=outcome), *on_threshold]
-    else:
-        outcome = outcome[0].upper() + outcome[1:]
-        messages = [message("threshold_found", outcome=outcome), *on_threshold]
+    first_said = (
+        message("no_threshold", reason=outcome)
+        if found.threshold is None
+        else message("threshold_found", outcome=outcome[0].upper() + outcome[1:])
+    )
+    messages = [first_said, *on_threshold]
     samples = mode_samples(config, state, modes)
     columns: dict[str, NDArray[np.generic]] = {}
     arrays = arrays_of_walk(found)
@@ -135,8 +135,11 @@ def multimodal_network(
 
 def mode_counts(sums: Mapping[str, NDArray[np.int64]]) -> dict[str, int]:
     """The counts of all pairs and modes that the chunks added up."""
-    counts = {name: int(value[0]) for name, value in sums.items() if name.startswith(COUNT)}
-    return {name.removeprefix(COUNT): value for name, value in counts.items()}
+    return {
+        name.removeprefix(COUNT): int(value[0])
+        for name, value in sums.items()
+        if name.startswith(COUNT)
+    }
 
 
 def annotations_of(config: MultimodalCorrelationConfig, state: ModeArrays) -> Annotations | None:
@@ -207,9 +210,14 @@ def conditions_tested(
 ) -> ConditionTests:
     """Every mode against every condition, with the samples' series and batches as the state has
     them."""
-    spearman = config.estimator.correlation == "spearman"
     counts = Counts.of_state(state)
-    tests = condition_tests(samples, conditions, Exchangeable.of_state(state), spearman, counts)
+    tests = condition_tests(
+        samples,
+        conditions,
+        Exchangeable.of_state(state),
+        config.estimator.facts.of_ranks,
+        counts,
+    )
     if counts is None and np.any(state.get("quality_counted", False)):
         for test in tests.tests:
             test.results["counting_noise"] = "unknown"
@@ -277,7 +285,9 @@ def _sought(
     assert asked.fdr is not None
     null = null_of(draws_needed(genes, asked.fdr))
     orders = log_orders(np.asarray(state["values"]))
-    rates = _false_discoveries(asked.fdr, merged, null, orders, is_standardised(config))
+    rates = _false_discoveries(
+        asked.fdr, merged, null, orders, standardised=not config.estimator.facts.product_moment
+    )
     found = rates.threshold
     if walked is not None:  # the page shows why it was not taken
         found = replace(found, curve=walked.curve, spacings=walked.spacings)
@@ -411,11 +421,8 @@ def _strong_modes(
     modes = pd.concat(parts, ignore_index=True)
     above = len(modes)
     if config.power:
-        r = modes["correlation"].to_numpy()
-        if config.estimator.correlation == "kendall":
-            r = np.sin(0.5 * np.pi * r)  # of normal values that have this tau (Kruskal 1958)
         reached, strong = power_filter(
-            r,
+            config.estimator.facts.as_pearson(np, modes["correlation"].to_numpy()),
             modes["n_samples"].to_numpy(),
             config.power.alpha,
             config.power.power,
@@ -440,7 +447,7 @@ def messages_on_tests(
 ) -> list[Message]:
     """How many edges of ``pairs`` pairs were tested for each condition, and what difference could
     have been found."""
-    spearman = config.estimator.correlation == "spearman"
+    spearman = config.estimator.facts.of_ranks
     limit = config.condition_networks.q_value
     found = []
     for condition in conditions:

@@ -22,14 +22,15 @@ from pairtile.arrays import Float64Array, Int64Array
 from pairtile.engine.tiles import PairSpace
 from pairtile.gpu.device import Device
 from pairtile.methods.multimodal_correlation.arrays import ModeArrays, lagged_of
-from pairtile.methods.multimodal_correlation.config import (
-    PRODUCT_MOMENT,
-    MultimodalCorrelationConfig,
-)
+from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
 from pairtile.methods.multimodal_correlation.mode_scores import ScoredModes
 from pairtile.methods.multimodal_correlation.p_values import standard_correlation
 from pairtile.methods.multimodal_correlation.partial_correlation import NullSpread
-from pairtile.methods.multimodal_correlation.plain_correlation import PlainCorrelation, pair_scorer
+from pairtile.methods.multimodal_correlation.plain_correlation import (
+    PlainCorrelation,
+    PlainPartial,
+    pair_scorer,
+)
 from pairtile.preprocess.null_design import inflation, null_design
 from pairtile.runtime.record import Progress
 
@@ -179,11 +180,6 @@ def draws_needed(n_genes: int, fdr: float) -> int:
     return max(MIN_DRAWS, min(pairs, int(np.ceil(RESOLVED * pairs / (fdr * n_genes)))))
 
 
-def is_standardised(config: MultimodalCorrelationConfig) -> bool:
-    """Whether ``standard_correlation`` takes the place of the score where p-values are made."""
-    return config.estimator.correlation not in PRODUCT_MOMENT
-
-
 def mode_null(
     config: MultimodalCorrelationConfig, state: ModeArrays, device: Device, seed: int, draws: int
 ) -> ModeNull:
@@ -192,12 +188,10 @@ def mode_null(
     Keyed on the seed and the names of genes alone. Copies of the same gene make no pair. Of two
     tables, pairs are of a row of the other with a gene of the first.
     """
-    every = config.estimator.model_copy(update={"min_correlation": 0.0, "max_correlation": 1.0})
-    asked = config.model_copy(update={"estimator": every})
-    if every.correlation == "partial":
-        values, keys = np.asarray(state["values"]), np.asarray(state["keys"])
-        opened = pair_scorer(asked, values, keys, device, seed)
-        assert isinstance(opened, PlainCorrelation)
+    asked = config.with_estimator(min_correlation=0.0, max_correlation=1.0)
+    facts = asked.estimator.facts
+    if facts.given_all_genes:
+        opened = PlainPartial(np.asarray(state["values"]), asked, device)
         return _partial_null(state, opened, seed, draws)
     genes, table, space = _drawn_pairs(state, seed, draws)
     across = space.rows if space.kind == "rectangle" else 0
@@ -212,7 +206,7 @@ def mode_null(
         modes = scorer.tile(rows, columns, not across and tile.row_begin == tile.column_begin)
         differ = genes[rows[modes.row]] != genes[columns[modes.column]]
         standard: NDArray[np.floating] = modes.correlation
-        if is_standardised(config):
+        if not facts.product_moment:
             assert isinstance(scorer, PlainCorrelation | ScoredModes)
             standard = standard_correlation(scorer.p_values(modes, rows, columns), modes.n_samples)
         parts.append((modes.correlation[differ], standard[differ], modes.n_samples[differ]))
@@ -226,7 +220,7 @@ def mode_null(
     return ModeNull.of_modes(pairs, standard, n, sizes)
 
 
-def partial_spread(state: ModeArrays, opened: PlainCorrelation, seed: int) -> NullSpread:
+def partial_spread(state: ModeArrays, opened: PlainPartial, seed: int) -> NullSpread:
     """Of partial correlations of unrelated genes."""
     found = [
         np.mean(each * each) for each in _unrelated(state, opened, seed, SPREAD_HALVES, MIN_DRAWS)
@@ -235,7 +229,7 @@ def partial_spread(state: ModeArrays, opened: PlainCorrelation, seed: int) -> Nu
     return NullSpread(*(max(float(each) * by, np.finfo(np.float64).tiny) for each in found))
 
 
-def _partial_null(state: ModeArrays, opened: PlainCorrelation, seed: int, draws: int) -> ModeNull:
+def _partial_null(state: ModeArrays, opened: PlainPartial, seed: int, draws: int) -> ModeNull:
     lost = np.sqrt(inflation(state, len(state["samples"])))
     of_half = len(state["keys"]) ** 2 // 4
     # Draws cost little, and values with heavy tails bend the tail.
@@ -249,12 +243,11 @@ def _partial_null(state: ModeArrays, opened: PlainCorrelation, seed: int, draws:
 
 
 def _unrelated(
-    state: ModeArrays, opened: PlainCorrelation, seed: int, halves: int, draws: int
+    state: ModeArrays, opened: PlainPartial, seed: int, halves: int, draws: int
 ) -> tuple[Float64Array, Float64Array]:
     """Scores of at least ``draws`` pairs of unrelated genes, where there are as many, and
     standardised ones; half of the genes drawn ``halves`` times, samples exchanged as
     ``null_design`` allows."""
-    assert opened.partial is not None
     by_name = np.argsort(np.asarray(state["keys"]), kind="stable")
     design = null_design("auto", state, len(state["samples"]))
     groups = [np.flatnonzero(design.groups == group) for group in range(design.shifted.size)]

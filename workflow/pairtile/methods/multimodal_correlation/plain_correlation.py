@@ -19,6 +19,7 @@ samples: the correlation of a source with a later target is that of two genes.
 from __future__ import annotations
 
 from dataclasses import replace
+from pkgutil import resolve_name
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,6 @@ from pairtile.arrays import Float32Array, Float64Array, Int32Array, Int64Array, 
 from pairtile.gpu.device import Device
 from pairtile.methods.multimodal_correlation.bicor import bicor_of_pairs, bicor_p_values
 from pairtile.methods.multimodal_correlation.config import (
-    PRODUCT_MOMENT,
     MixtureEstimatorConfig,
     MultimodalCorrelationConfig,
 )
@@ -87,6 +87,7 @@ class PlainCorrelation:
         config: MultimodalCorrelationConfig,
         device: Device,
         lagged: Lagged | None = None,
+        rows: DeviceArray | None = None,
     ) -> None:
         """
         values      float64 (genes, samples); what is not finite is missing
@@ -94,25 +95,18 @@ class PlainCorrelation:
                     ``max_correlation``, ``min_expression``, ``max_expression`` and
                     ``outliers_before``; ``compatibility: kinc`` rounds values to float32 first
         lagged      the samples of sources and of targets; None: the same
+        rows        whose products are the correlations, float64 (genes, k); None: of the values
         """
-        estimator = config.estimator
         self.device = device
         self.n_genes, self.n_samples = values.shape
         self.lagged = lagged
         self._first_target = 0 if lagged is None else self.n_genes
         if lagged is not None:
             values = np.concatenate([values[:, samples] for samples in lagged])
-        if estimator.correlation not in PRODUCT_MOMENT:
-            estimator = estimator.model_copy(update={"outliers_before": False})
-        self.partial = None
-        if estimator.correlation == "partial":
-            values = _means_for_missing(values, estimator)
-            estimator = estimator.model_copy(
-                update={"min_expression": None, "max_expression": None}
-            )
-            self.partial = PartialCorrelations(values, device)
-        self.estimator = estimator
-        rows = self.partial.rows if self.partial else None
+        self.facts = config.estimator.facts
+        if not self.facts.product_moment:
+            config = config.with_estimator(outliers_before=False)
+        estimator = config.estimator
         self._genes = CorrelationGenes(
             values, estimator, config.compatibility == "kinc", device, rows
         )
@@ -126,11 +120,11 @@ class PlainCorrelation:
             # digits of sixteen: they are computed again in two passes.
             min_relative_variance=1e-4,
         )
-        self._blocks: CpuBlocks | CudaBlocks
-        if device.backend == "cpu":
-            self._blocks = CpuBlocks(self._genes, limits)
-        else:
-            self._blocks = CudaBlocks(self._genes, limits)
+        self._blocks: CpuBlocks | CudaBlocks = (
+            CpuBlocks(self._genes, limits)
+            if device.backend == "cpu"
+            else CudaBlocks(self._genes, limits)
+        )
 
     def tile(self, rows: Int64Array, columns: Int64Array, upper: bool) -> Modes:
         """The modes of every row gene with every column gene; ``upper``: rows are the columns, and
@@ -145,7 +139,7 @@ class PlainCorrelation:
         self._genes.prepare(np.concatenate([rows, columns]))
         # The second dimension of a CUDA grid holds so many rows.
         height = min(1 << 15, max(1, self._blocks.cells // max(1, len(columns))))
-        if upper and self.estimator.correlation != "kendall":
+        if upper and not self.facts.by_codes:
             # The first columns of a strip's last rows are computed and not used.
             height = min(height, self._blocks.strip)
         found = [
@@ -163,16 +157,10 @@ class PlainCorrelation:
         x_genes, y_genes = rows[begin:end], columns[first:]
         diagonal = 0 if upper else -len(x_genes)
         x, y = self._blocks.upload(x_genes), self._blocks.upload(y_genes)
-        kind = self.estimator.correlation
         whole = bool(self._genes.whole[x_genes].all() and self._genes.whole[y_genes].all())
-        if kind == "kendall":
-            r, n = self._tau(x, y, diagonal)
-        else:
-            r, n = self._products(x_genes, y_genes, x, y)
-            if not whole and kind == "bicor":
-                self._bicor_of_pairs(x, y, diagonal, r, n)
-            elif not whole:
-                self._blocks.pair_correlations(x, y, diagonal, r, n)
+        r, n = self._products(x_genes, y_genes, x, y, diagonal)
+        if not (whole or self.facts.by_codes):
+            self._pair_by_pair(x, y, diagonal, r, n)
         with_itself = 0
         if self.lagged is not None and not upper:
             itself = x_genes[:, None] + self.n_genes == y_genes
@@ -198,17 +186,23 @@ class PlainCorrelation:
         }
         return modes, kept
 
+    def _pair_by_pair(
+        self, x: Int64Array, y: Int64Array, diagonal: int, r: Float64Array, n: Int32Array
+    ) -> None:
+        """What products left to do, over each pair's own samples."""
+        self._blocks.pair_correlations(x, y, diagonal, r, n)
+
     def _products(
-        self, x_genes: Int64Array, y_genes: Int64Array, x: Int64Array, y: Int64Array
+        self, x_genes: Int64Array, y_genes: Int64Array, x: Int64Array, y: Int64Array, diagonal: int
     ) -> tuple[Float64Array, Int32Array]:
         """Correlations and samples of what matrix products give; TO_DO for the rest."""
         genes, xp = self._genes, self.device.xp
         r = xp.empty((len(x), len(y)))
         n = xp.zeros((len(x), len(y)), dtype=np.int32)
-        pearson = self.estimator.correlation in ("pearson", "partial")
+        of_values = not (self.facts.of_ranks or self.facts.rows)
         whole_x, whole_y = genes.whole[x_genes], genes.whole[y_genes]
         known_x, known_y = ~genes.of_pair[x_genes], ~genes.of_pair[y_genes]
-        if pearson and not (whole_x.all() and whole_y.all()) and known_x.any() and known_y.any():
+        if of_values and not (whole_x.all() and whole_y.all()) and known_x.any() and known_y.any():
             # Sums over the samples that count in both genes: of values, squares, products, ones.
             value_x, mask_x = genes.masked_rows(x)
             value_y, mask_y = genes.masked_rows(y)
@@ -231,46 +225,6 @@ class PlainCorrelation:
             r.fill(TO_DO)
         return r, n
 
-    def _tau(
-        self, x: DeviceArray, y: DeviceArray, diagonal: int
-    ) -> tuple[DeviceArray, DeviceArray]:
-        """Kendall's tau-b, and samples."""
-        genes, xp = self._genes, self.device.xp
-        of_x, of_y = genes.codes(x), genes.codes(y)
-        n = xp.full((len(x), len(y)), genes.n_samples, dtype=np.int32)
-        if not (of_x.complete and of_y.complete):  # whole numbers, exact in single precision
-            there = [(codes.values >= 0).astype(np.float32) for codes in (of_x, of_y)]
-            n = (there[0] @ there[1].T).astype(np.int32)
-        if genes.n_samples < MIN_SAMPLES:
-            return xp.full(n.shape, np.nan), n
-        total, untied_x, untied_y = (
-            concordance_by_bits(of_x, of_y, diagonal)
-            if self.device.backend == "cpu"
-            else concordance_by_products(of_x, of_y, xp)
-        )
-        product = untied_x.astype(np.float64) * untied_y
-        tau = total / xp.sqrt(xp.where(product > 0.0, product, np.nan))  # a constant gene has none
-        return xp.clip(tau, -1.0, 1.0), n
-
-    def _bicor_of_pairs(
-        self, x: DeviceArray, y: DeviceArray, diagonal: int, r: DeviceArray, n: DeviceArray
-    ) -> None:
-        """What products left to do, over each pair's own samples."""
-        genes, xp = self._genes, self.device.xp
-        wanted = xp.arange(len(y)) > xp.arange(len(x))[:, None] + diagonal
-        row, column = xp.nonzero((r == TO_DO) & wanted)
-        # Values of pairs whose medians are found together.
-        step = max(1, {"cpu": 1 << 17, "cuda": 1 << 24}[self.device.backend] // genes.n_samples)
-
-        def fill(begin: int) -> None:
-            at = row[begin : begin + step], column[begin : begin + step]
-            first, second = genes.known_values(x[at[0]]), genes.known_values(y[at[1]])
-            n[at] = ((first == first) & (second == second)).sum(axis=1)
-            r[at] = bicor_of_pairs(first, second, xp)
-
-        parts = range(0, len(row), step)
-        list(in_threads(fill, parts) if self.device.backend == "cpu" else map(fill, parts))
-
     # --- all strips -----------------------------------------------------------------------------
 
     def _modes(self, found: list[tuple[dict[str, NDArray[np.generic]], Kept]]) -> Modes:
@@ -288,8 +242,9 @@ class PlainCorrelation:
             "modes_below": int(counts[BELOW]),
             "modes_above": int(counts[ABOVE]),
         }
-        modes = [part for part, _ in found]
-        joined = Modes.joined(modes, self._genes.n_samples, named, histogram_k, histogram_r)
+        joined = Modes.joined(
+            [part for part, _ in found], self._genes.n_samples, named, histogram_k, histogram_r
+        )
         if self.lagged is None:
             return joined
         samples, outliers = self._of_targets(joined.samples), self._of_targets(joined.outliers)
@@ -305,15 +260,65 @@ class PlainCorrelation:
     # --- p-values -------------------------------------------------------------------------------
 
     def p_values(self, modes: Modes, rows: Int64Array, columns: Int64Array) -> Float64Array:
-        """Two-sided p-values of no relation, float64 (entries,), of the modes of a tile: with the
-        ties of each pair (Kendall), or the means of both rows (bicor)."""
+        """Two-sided p-values of no relation, float64 (entries,), of the modes of a tile."""
+        return correlation_p_value(modes.correlation, modes.n_samples)
+
+
+class PlainBicor(PlainCorrelation):
+    """Biweight midcorrelations (``bicor.py``)."""
+
+    def _pair_by_pair(
+        self, x: Int64Array, y: Int64Array, diagonal: int, r: Float64Array, n: Int32Array
+    ) -> None:
+        genes, xp = self._genes, self.device.xp
+        wanted = xp.arange(len(y)) > xp.arange(len(x))[:, None] + diagonal
+        row, column = xp.nonzero((r == TO_DO) & wanted)
+        # Values of pairs whose medians are found together.
+        step = max(1, {"cpu": 1 << 17, "cuda": 1 << 24}[self.device.backend] // genes.n_samples)
+
+        def fill(begin: int) -> None:
+            at = row[begin : begin + step], column[begin : begin + step]
+            first, second = genes.known_values(x[at[0]]), genes.known_values(y[at[1]])
+            n[at] = ((first == first) & (second == second)).sum(axis=1)
+            r[at] = bicor_of_pairs(first, second, xp)
+
+        parts = range(0, len(row), step)
+        list(in_threads(fill, parts) if self.device.backend == "cpu" else map(fill, parts))
+
+    def p_values(self, modes: Modes, rows: Int64Array, columns: Int64Array) -> Float64Array:
+        """With the means of the rows of both genes."""
+        slant = self.device.to_host(self._genes.slant)
+        x, y = slant[rows[modes.row]], slant[(columns + self._first_target)[modes.column]]
+        return bicor_p_values(modes.correlation.astype(np.float64), modes.n_samples, x, y)
+
+
+class PlainKendall(PlainCorrelation):
+    """Kendall's tau-b (``kendall.py``)."""
+
+    def _products(
+        self, x_genes: Int64Array, y_genes: Int64Array, x: Int64Array, y: Int64Array, diagonal: int
+    ) -> tuple[DeviceArray, DeviceArray]:
+        genes, xp = self._genes, self.device.xp
+        of_x, of_y = genes.codes(x), genes.codes(y)
+        n = xp.full((len(x), len(y)), genes.n_samples, dtype=np.int32)
+        if not (of_x.complete and of_y.complete):  # whole numbers, exact in single precision
+            there = [(codes.values >= 0).astype(np.float32) for codes in (of_x, of_y)]
+            n = (there[0] @ there[1].T).astype(np.int32)
+        if genes.n_samples < MIN_SAMPLES:
+            return xp.full(n.shape, np.nan), n
+        total, untied_x, untied_y = (
+            concordance_by_bits(of_x, of_y, diagonal)
+            if self.device.backend == "cpu"
+            else concordance_by_products(of_x, of_y, xp)
+        )
+        product = untied_x.astype(np.float64) * untied_y
+        tau = total / xp.sqrt(xp.where(product > 0.0, product, np.nan))  # a constant gene has none
+        return xp.clip(tau, -1.0, 1.0), n
+
+    def p_values(self, modes: Modes, rows: Int64Array, columns: Int64Array) -> Float64Array:
+        """With the ties of each pair."""
         x, y = rows[modes.row], (columns + self._first_target)[modes.column]
-        r, n = modes.correlation.astype(np.float64), modes.n_samples
-        if self.estimator.correlation == "bicor":
-            slant = self.device.to_host(self._genes.slant)
-            return bicor_p_values(r, n, slant[x], slant[y])
-        if self.estimator.correlation != "kendall":
-            return correlation_p_value(r, n)
+        n = modes.n_samples
         genes, at = np.unique(np.stack([x, y]), return_inverse=True)
         at = at.reshape(2, -1)
         codes = self.device.to_host(self._genes.codes(self.device.xp.asarray(genes)).values)
@@ -328,6 +333,23 @@ class PlainCorrelation:
             for k, gene_place in enumerate(at[:, here]):
                 ties[:, k, here] = sums_of_ties(codes[gene_place], members)
         return kendall_p_values(modes.correlation, n, ties)
+
+
+class PlainPartial(PlainCorrelation):
+    """Partial correlations given all other genes (``partial_correlation.py``), which ``partial``
+    has."""
+
+    def __init__(
+        self,
+        values: Float64Array,
+        config: MultimodalCorrelationConfig,
+        device: Device,
+        lagged: Lagged | None = None,
+    ) -> None:
+        values = _means_for_missing(values, config.estimator)
+        config = config.with_estimator(min_expression=None, max_expression=None)
+        self.partial = PartialCorrelations(values, device)
+        super().__init__(values, config, device, lagged, self.partial.rows)
 
 
 def _means_for_missing(values: Float64Array, estimator: MixtureEstimatorConfig) -> Float64Array:
@@ -353,9 +375,11 @@ def pair_scorer(
     values : float64 (genes, samples), NaN where missing. keys : uint64 (genes,), which random
     starts depend on, beside the seed. lagged : see ``PlainCorrelation``.
     """
+    facts = config.estimator.facts
     if config.estimator.clustering == "none":
-        return PlainCorrelation(values, config, device, lagged=lagged)
-    if config.estimator.correlation in PRODUCT_MOMENT:
+        plain: type[PlainCorrelation] = resolve_name(f"{__package__}.{facts.plain}")
+        return plain(values, config, device, lagged)
+    if facts.product_moment:
         return pair_mixtures(values, keys, config, device, seed)
     return ScoredModes(values, keys, config, device, seed)
 
@@ -372,7 +396,6 @@ class CpuBlocks:
     def __init__(self, genes: CorrelationGenes, limits: Limits) -> None:
         self.genes = genes
         self.limits = limits
-        self.spearman = genes.estimator.correlation == "spearman"
 
     def upload(self, numbers: Int64Array) -> Int64Array:
         """Numbers of genes as the kernels take them."""
@@ -403,8 +426,8 @@ class CpuBlocks:
         self, rows: Int64Array, columns: Int64Array, diagonal: int, r: Float64Array, n: Int32Array
     ) -> None:
         """What is left to do, pair by pair."""
-        arrays, limits = self.genes.arrays, self.limits
-        pair_correlations(arrays, rows, columns, diagonal, limits, self.spearman, r, n)
+        arrays, of_ranks = self.genes.arrays, self.genes.estimator.facts.of_ranks
+        pair_correlations(arrays, rows, columns, diagonal, self.limits, of_ranks, r, n)
 
     def kept(self, diagonal: int, r: Float64Array, n: Int32Array) -> Kept:
         """Choose the pairs of a block."""

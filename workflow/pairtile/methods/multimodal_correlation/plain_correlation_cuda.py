@@ -43,7 +43,7 @@ class CudaBlocks:
     def __init__(self, genes: CorrelationGenes, limits: Limits) -> None:
         self.genes = genes
         self.limits = limits
-        spearman = genes.estimator.correlation == "spearman"
+        spearman = genes.estimator.facts.of_ranks
         module = cuda_module(genes.n_samples, spearman)
         self._kernels = {
             name: module.get_function(name)

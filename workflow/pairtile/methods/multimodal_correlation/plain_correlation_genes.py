@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from pkgutil import resolve_name
 
 import numpy as np
 
@@ -16,7 +17,6 @@ from pairtile.arrays import (
     UInt8Array,
 )
 from pairtile.gpu.device import Device
-from pairtile.methods.multimodal_correlation.bicor import bicor_rows
 from pairtile.methods.multimodal_correlation.config import MixtureEstimatorConfig
 from pairtile.methods.multimodal_correlation.kendall import Codes
 from pairtile.methods.multimodal_correlation.kernels.plain_correlation import (
@@ -38,10 +38,11 @@ class CorrelationGenes:
     the host and true to the genes that have been prepared.
 
     ``rows``, float64 (genes, samples), are centred values (Pearson), centred twice-ranks (Spearman:
-    whole numbers, so that their products are exact) or those of ``bicor_rows``, and 0 for genes
-    that are not whole; ``lengths`` are their sums of squares, 0 for constant genes. Rows whose
-    products are the correlations may be given. Kendall's tau has no rows, but ``codes``. ``slant``,
-    float64 (genes,): the mean of a gene's row of ``bicor_rows``, times the root of its samples.
+    whole numbers, so that their products are exact) or what ``Correlation.rows`` makes, and 0 for
+    genes that are not whole; ``lengths`` are their sums of squares, 0 for constant genes. Rows
+    whose products are the correlations may be given. Kendall's tau has no rows, but ``codes``.
+    ``slant``, float64 (genes,): the mean of a gene's row of ``Correlation.rows``, times the root of
+    its samples.
     """
 
     def __init__(
@@ -64,7 +65,7 @@ class CorrelationGenes:
         padded = WORD * self.words
         place = np.uint16 if padded <= 1 << 16 else np.uint32
         shape = (self.n_genes, padded)
-        self._ranked = ranked = estimator.correlation in ("spearman", "kendall")
+        self._ranked = ranked = estimator.facts.of_ranks or estimator.facts.by_codes
         of_values = xp.full(shape, np.nan)
         of_values[:, : self.n_samples] = xp.asarray(values)
         if kinc:
@@ -85,7 +86,7 @@ class CorrelationGenes:
         self.whole_on_device = xp.zeros(self.n_genes, dtype=np.uint8)
         self._centre = xp.zeros(self.n_genes)
         wide = self.n_samples if given_rows is None else given_rows.shape[1]
-        self.rows = xp.empty((self.n_genes, 0 if estimator.correlation == "kendall" else wide))
+        self.rows = xp.empty((self.n_genes, 0 if estimator.facts.by_codes else wide))
         self.lengths = xp.empty(self.n_genes)
         self.slant = xp.zeros(self.n_genes)
         self._tie_kernel: CupyKernel | None = None
@@ -217,8 +218,8 @@ class CorrelationGenes:
     def _set_rows(
         self, at: Int64Array, scaled: Float64Array, values: Float64Array, whole: BoolArray
     ) -> None:
-        xp, arrays, kind = self.device.xp, self.arrays, self.estimator.correlation
-        if kind == "kendall":
+        xp, arrays, facts = self.device.xp, self.arrays, self.estimator.facts
+        if facts.by_codes:
             return
         given = values[:, : self.n_samples]
         moves = (given != given[:, :1]).any(axis=1)
@@ -226,14 +227,13 @@ class CorrelationGenes:
             self.rows[at] = self._given_rows[at]
             self.lengths[at] = (whole & moves).astype(np.float64)
             return
-        if kind == "bicor":
-            known = self.known_values(at)
-            rows, count = bicor_rows(known, xp), (known == known).sum(axis=1)
+        if facts.rows:
+            known, make_rows = self.known_values(at), resolve_name(f"{__package__}.{facts.rows}")
+            rows, count = make_rows(known, xp), (known == known).sum(axis=1)
             self.slant[at] = rows.sum(axis=1) / xp.sqrt(xp.maximum(count, 1))
-        elif kind == "spearman":
+        elif facts.of_ranks:
             twice_ranks = arrays.start[at].astype(np.int64) + arrays.end[at]
             rows = (twice_ranks[:, : self.n_samples] - self.n_samples).astype(np.float64)
-            moves = xp.ones(len(rows), dtype=bool)  # equal ranks are 0 without rounding
         else:
             rows = scaled - scaled.mean(axis=1, keepdims=True)
         # xp.where, not a product: what is not whole may hold anything.

@@ -15,6 +15,7 @@ from pairtile.downstream.members import members_section
 from pairtile.io.networks.drawing import Grouping
 from pairtile.methods.multimodal_correlation.arrays import ModeArrays, lagged_of
 from pairtile.methods.multimodal_correlation.conditions import unique_names
+from pairtile.methods.multimodal_correlation.correlations import CORRELATIONS
 from pairtile.methods.multimodal_correlation.report_results import (
     MAX_MODE_P,
     ModeResults,
@@ -65,6 +66,7 @@ def numbers(results: Results) -> dict[str, object]:
     counts = counts[counts["edges"] > 0]
     return {
         "mixture": mixture(results),
+        "correlation": CORRELATIONS[settings(results, "estimator").get("correlation", "spearman")],
         "rule": threshold_method(results),
         "limit": None if found.threshold is None else round(found.threshold, 4),
         "partners": found.partners.to_dict(),

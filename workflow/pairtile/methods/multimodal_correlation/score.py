@@ -35,10 +35,7 @@ from pairtile.io.names import GeneNames
 from pairtile.io.regulators import FoundRegulators, find_regulators
 from pairtile.io.sparse_rows import stored_values
 from pairtile.methods.multimodal_correlation.arrays import ModeArrays, lagged_of
-from pairtile.methods.multimodal_correlation.config import (
-    PRODUCT_MOMENT,
-    MultimodalCorrelationConfig,
-)
+from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
 from pairtile.methods.multimodal_correlation.mixtures import (
     FIT,
     NUMBERS,
@@ -57,7 +54,11 @@ from pairtile.methods.multimodal_correlation.network import (
 from pairtile.methods.multimodal_correlation.null import partial_spread
 from pairtile.methods.multimodal_correlation.p_values import correlation_p_value
 from pairtile.methods.multimodal_correlation.partial_correlation import NullSpread
-from pairtile.methods.multimodal_correlation.plain_correlation import PlainCorrelation, pair_scorer
+from pairtile.methods.multimodal_correlation.plain_correlation import (
+    PlainCorrelation,
+    PlainPartial,
+    pair_scorer,
+)
 from pairtile.methods.multimodal_correlation.tables import write_tables
 from pairtile.preprocess.expression import Prepared, prepare_expression
 from pairtile.preprocess.null_design import (
@@ -170,7 +171,7 @@ class MultimodalCorrelation(ReusableTiles, Estimator[MultimodalCorrelationConfig
         ready = {"gmm": 5, "none": 2}[estimator.clustering] * values.nbytes
         modes = rows * columns * (min(2, estimator.max_clusters) if mixtures else 1)
         # How many are kept is not known beforehand: where close correlations are common, this part.
-        all_first = mixtures and estimator.correlation not in PRODUCT_MOMENT
+        all_first = mixtures and not estimator.facts.product_moment
         kept = modes if all_first else modes * (1.0 - estimator.min_correlation)
         masks = 2 * (values.shape[1] // 8 + 1)
         return ready + state_bytes(state) + int(MODE_COPIES * kept * (masks + MODE_BYTES))
@@ -180,24 +181,21 @@ class MultimodalCorrelation(ReusableTiles, Estimator[MultimodalCorrelationConfig
         cls, config: MultimodalCorrelationConfig, state: ModeArrays, backend: str, threads: int
     ) -> Cost:
         # Measured: docs/speed.md. Work grows with samples, and with all the components of all fits.
-        estimator = config.estimator
+        estimator, facts = config.estimator, config.estimator.facts
         genes, samples = (int(n) for n in state["values"].shape)
         # A chunk does not have the key, nor needs to know.
         network = pairs_permuted(config, genes) if "threshold" in vars(config) else 0
         pairs = cls.space(state).pairs_in
         if estimator.clustering == "none":
-            rate = (2e8 if backend == "cuda" else 5e6 * threads) / max(0.1, samples / 1000)
-            if estimator.correlation == "kendall":  # all pairs of samples
-                rate = (2e9 if backend == "cuda" else 3e7 * threads) / max(1, (samples / 100) ** 2)
-            return Cost(rate, pairs, network=network)
+            rate = 2e9 if backend == "cuda" else facts.pairs_per_second * threads
+            return Cost(rate / max(1.0, samples / 100) ** facts.growth, pairs, network=network)
         low, high = estimator.min_clusters, estimator.max_clusters
         components = sum(range(max(low, 2), high + 1)) or 1
         starts = 1.0 if config.compatibility == "kinc" else (1 + estimator.restarts) / 4
         cost = max(0.05, components / 14 * starts * samples / 200)
         rate = (1e6 if backend == "cuda" else 4e3 * threads) / cost
-        if estimator.correlation not in PRODUCT_MOMENT:  # by the host, whatever finds the modes
-            power = 2 if estimator.correlation == "kendall" else 1
-            rate = min(rate, 4e3 * threads / (samples / 400) ** power)
+        if not facts.product_moment:  # by the host, whatever finds the modes
+            rate = min(rate, 4e3 * threads / (samples / 400) ** facts.growth)
         return Cost(
             rate,
             pairs,
@@ -244,7 +242,7 @@ class MultimodalCorrelation(ReusableTiles, Estimator[MultimodalCorrelationConfig
         return np.arange(self.genes)[block] if across else self.order[block]
 
     def block_arrays(self, begin: int, end: int, columns: bool) -> Sequence[NDArray[np.generic]]:
-        if self.config.estimator.correlation == "partial":  # given all other genes
+        if self.config.estimator.facts.given_all_genes:
             return ()
         items = self._items(slice(begin, end), columns)
         series = [np.asarray(self.state["sample_series"])] if "sample_series" in self.state else []
@@ -275,7 +273,7 @@ class MultimodalCorrelation(ReusableTiles, Estimator[MultimodalCorrelationConfig
     ) -> NDArray[np.float64]:
         if isinstance(self.engine, MixturesCpu | MixturesCuda):
             return correlation_p_value(modes.correlation, modes.n_samples)
-        if isinstance(self.engine, ScoredModes) or self.engine.partial is None:
+        if not isinstance(self.engine, PlainPartial):
             return self.engine.p_values(modes, rows, columns)
         gene_spread = self.engine.partial.spread
         x, y = gene_spread[rows[modes.row]], gene_spread[columns[modes.column]]
@@ -284,7 +282,7 @@ class MultimodalCorrelation(ReusableTiles, Estimator[MultimodalCorrelationConfig
     @cached_property
     def _spread(self) -> NullSpread:
         """Of partial correlations."""
-        assert isinstance(self.engine, PlainCorrelation)
+        assert isinstance(self.engine, PlainPartial)
         return partial_spread(self.state, self.engine, self.seed)
 
     # --- network --------------------------------------------------------------------------------
