@@ -142,11 +142,10 @@ def condition_tests(
             "coexpression_q_value": known_q_values(differs.p_value),
         }
         kind = ENRICHMENT if condition.kind == "categorical" else REGRESSION
-        results |= (
-            enrichment(modes, condition)
-            if kind == ENRICHMENT
-            else regression(modes, condition.numbers)
-        )
+        if kind == ENRICHMENT:
+            results |= enrichment(modes, condition)
+        else:
+            results |= regression(modes, condition.numbers)
         results["q_value"] = known_q_values(results["p_value"])
         for k, label in enumerate(condition.tested_labels):
             own = {name: a if a.ndim == 1 else a[:, k] for name, a in results.items()}

@@ -77,13 +77,9 @@ def write_kinc_texts(
     _write(folder / "kinc.txt", [columns], rows)
     rows = (row for part in parts for row in _tidy_rows(common(part), tests, part))
     _write(folder / "kinc_tidy.txt", [(*TEXT_COLUMNS, "Test_Name", "p_value", "r_squared")], rows)
-    rows = (
-        row
-        for part in parts
-        for row in zip(
-            *_ends(edges, part), *_counts(edges, part, "cluster", "n_clusters"), strict=True
-        )
-    )
+    of_modes = "cluster", "n_clusters"
+    columns_of = ([*_ends(edges, part), *_counts(edges, part, *of_modes)] for part in parts)
+    rows = (row for found in columns_of for row in zip(*found, strict=True))
     _write(folder / "kinc_minimal.txt", [MINIMAL_COLUMNS], rows)
 
 

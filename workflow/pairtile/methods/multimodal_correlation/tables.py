@@ -59,10 +59,8 @@ def write_tables(
     if annotations is not None:
         tests = conditions_tested(config, state, samples, annotations.conditions)
         named = add_symbols(edges[["source", "target", "cluster"]], items)
-        with (
-            atomic_path(folder / "condition_tests.tsv") as temporary,
-            temporary.open("w", encoding="utf-8") as out,
-        ):
+        path = folder / "condition_tests.tsv"
+        with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8") as out:
             for start in range(0, max(len(named), 1), ROWS):
                 part = tests.table(named, slice(start, start + ROWS))
                 part.to_csv(out, sep="\t", index=False, header=start == 0, lineterminator="\n")
