@@ -104,7 +104,7 @@ class SparseRows:
 Values = np.ndarray | SparseRows
 """Values (genes, samples) that are read by blocks of genes: an array, or a sparse table."""
 
-Entries = tuple[NDArray[np.generic], NDArray[np.integer], NDArray[np.integer]]
+Entries = tuple[NDArray[np.number], NDArray[np.integer], NDArray[np.integer]]
 
 
 def entries_of(values: Values, rows: slice) -> Entries:

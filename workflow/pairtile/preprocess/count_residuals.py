@@ -99,7 +99,7 @@ class CountResiduals:
         given = (values, rows) if self._complete else (values[rows], slice(None))
         counts, samples, starts = entries_of(*given)
         counts = np.round(counts)
-        there = np.asarray((counts != 0.0) | (not self._complete))
+        there = (counts != 0.0) | (not self._complete)
         if there.all():  # a selection would keep other threads waiting
             return counts, samples, starts
         return counts[there], samples[there], np.append(0, there.cumsum())[starts]
