@@ -348,13 +348,15 @@ def test_small_is_what_is_here_and_short_and_not_cut_by_hand(tmp_path: Path) -> 
     write_data(tmp_path)
     assert small(tmp_path)
     assert not small(tmp_path, chunks=1)
-    assert not small(tmp_path, bootstraps=10)
+    assert small(tmp_path, bootstraps=10)
+    assert not small(tmp_path, bootstraps=10_000)
     assert not small(tmp_path, expression=str(tmp_path / "not_there.tsv"))
     with (tmp_path / "expression.tsv").open("a") as file:
         file.write("\n" * (1 << 22))
     assert not small(tmp_path)
     assert small(tmp_path, has_gpu=True)
-    assert not small(tmp_path, has_gpu=True, bootstraps=10)
+    assert small(tmp_path, has_gpu=True, bootstraps=10)
+    assert not small(tmp_path, has_gpu=True, bootstraps=1000)
 
 
 @pytest.mark.workflow

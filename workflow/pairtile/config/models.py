@@ -111,7 +111,7 @@ class JobNeeds:
     cores_with_gpu : much of a chunk is done on the CPU where the rest is done on a GPU, so that its
     job asks for its share of the cores (all, divided by the GPUs), else for one. small_bytes,
     small_gpu_bytes : of input, unpacked, up to which an analysis takes seconds on the CPU, on a
-    GPU, where the key (KEY.KEY) many_draws, which repeats all of it, is not set.
+    GPU. many_draws : the key (KEY.KEY) that says how often all of it is repeated.
     """
 
     report_state: bool = False

@@ -208,11 +208,10 @@ def is_small(config: Analysis, has_gpu: bool) -> bool:
     files = {*config.input_files().values()} - {*config.downstream_inputs().values()}
     return (
         config.chunks == "auto"
-        and not (draws or read_of_others(config) or getattr(config, "reuse", None))
+        and not (read_of_others(config) or getattr(config, "reuse", None))
         and all(map(os.path.exists, files))
-        and sum(
-            part.stat().st_size * UNPACKED.get(part.suffix.lower(), 1) for part in _files(files)
-        )
+        and (1 + (draws or 0))
+        * sum(part.stat().st_size * UNPACKED.get(part.suffix.lower(), 1) for part in _files(files))
         <= (config.jobs.small_gpu_bytes if has_gpu else config.jobs.small_bytes)
     )
 
