@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import numpy as np
 import pytest
@@ -59,6 +59,30 @@ def test_every_keyword_has_the_default_of_its_key_and_is_described(function: Any
     section = text[text.index("Parameters\n---") : text.index("Returns\n---")]
     found = re.findall(r"^(\w[\w, ]*?)(?: :|$)", section, re.MULTILINE)
     assert set(parameters) - {"self"} <= {name for names in found for name in names.split(", ")}
+
+
+def choices(annotation: object) -> set[str]:
+    """The texts that a type of the models allows."""
+    parts = get_args(annotation)
+    if get_origin(annotation) is Literal:
+        return {part for part in parts if isinstance(part, str)}
+    return set().union(*map(choices, parts))
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
+def test_choices_in_signature_and_docstring_are_those_of_the_models(function: Any) -> None:
+    document = inspect.getdoc(function) or ""
+    for name, field in settings(function):
+        literals = re.findall(
+            r"Literal\[(.*?)\]", inspect.signature(function).parameters[name].annotation
+        )
+        found = {text for part in literals for text in re.findall(r"""['"](.*?)['"]""", part)}
+        known = choices(field.annotation)
+        if found and known:
+            assert found == known, name
+            entry = re.search(rf"^{name} : (.*)$", document, re.MULTILINE)
+            assert entry, name
+            assert known <= set(re.findall(r"\w+", entry[1])), name
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)

@@ -124,7 +124,7 @@ def test_the_end_of_a_first_run_is_compiled_beside_its_start(
     tmp_path: Path, before: str, compiled: int, seconds: float
 ) -> None:
     """By a job of the workflow, where a process can start; a person's own starts none."""
-    names = ("_count_entries", "_x_log_x", "distinct_q_values")
+    names = ("_count_in_genes", "_x_log_x", "distinct_q_values")
     lines = {
         name: [x for x in first_run("mutual_information") if f":{name} " in x] for name in names
     }
@@ -252,7 +252,7 @@ def compiled_in(folder: Path) -> set[str]:
 
 def test_who_waits_for_a_kernel_compiles_what_is_listed_before_it(tmp_path: Path) -> None:
     """And nothing after it: that could need what this process has begun."""
-    names = ("_count_entries", "_x_log_x", "distinct_q_values")
+    names = ("_count_in_genes", "_x_log_x", "distinct_q_values")
     first, second, third = (
         next(x for x in first_run("mutual_information") if f":{name} " in x) for name in names
     )

@@ -321,7 +321,7 @@ def test_configuration_and_library_take_the_correlations_of_the_table() -> None:
 @pytest.mark.parametrize("correlation", CORRELATIONS.values(), ids=list(CORRELATIONS))
 def test_a_correlation_has_what_computes_it_and_its_papers(correlation: Any) -> None:
     package = "pairtile.methods.multimodal_correlation"
-    assert issubclass(resolve_name(f"{package}.{correlation.plain}"), PlainCorrelation)
+    assert issubclass(resolve_name(f"{package}.{correlation.all_samples}"), PlainCorrelation)
     # Within modes the kernels take it, or a function; given all genes there is none.
     taken = [correlation.product_moment, correlation.given_all_genes, correlation.with_p_values]
     assert sum(map(bool, taken)) == 1

@@ -32,12 +32,12 @@ class Correlation:
         Whether it is Pearson's correlation of ranks.
     rows
         What makes the rows of genes (``CorrelationGenes``) whose products it is, where these are
-        neither values nor ranks, as ``MODULE:NAME`` in this package; ``plain`` takes them of the
-        samples of a pair, too, where values are missing.
+        neither values nor ranks, as ``MODULE:NAME`` in this package; ``all_samples`` takes
+        them of the samples of a pair, too, where values are missing.
     by_codes
         Whether it is no product of rows, but taken from the order of values
         (``CorrelationGenes.codes``).
-    plain
+    all_samples
         The ``PlainCorrelation`` that computes it of all samples of a pair, as ``MODULE:NAME`` in
         this package.
     with_p_values
@@ -62,7 +62,7 @@ class Correlation:
     of_ranks: bool = False
     rows: str = ""
     by_codes: bool = False
-    plain: str = "plain_correlation:PlainCorrelation"
+    all_samples: str = "plain_correlation:PlainCorrelation"
     with_p_values: str = ""
     given_all_genes: bool = False
     as_pearson: Callable[..., Any] = lambda xp, r: r
@@ -91,7 +91,7 @@ CORRELATIONS: Mapping[str, Correlation] = {
             "`bicor`: the biweight midcorrelation.",
             lambda cite: f"The biweight midcorrelation ({cite('LANGFELDER_HORVATH_2012')})",
             rows="bicor:bicor_rows",
-            plain="plain_correlation:PlainBicor",
+            all_samples="plain_correlation:PlainBicor",
             with_p_values="bicor:bicor_with_p_values",
         ),
         Correlation(
@@ -99,7 +99,7 @@ CORRELATIONS: Mapping[str, Correlation] = {
             "`kendall`: tau-b, about two thirds as large as Spearman's.",
             lambda cite: f"Kendall's tau-b ({cite('KENDALL_1945')})",
             by_codes=True,
-            plain="plain_correlation:PlainKendall",
+            all_samples="plain_correlation:PlainKendall",
             with_p_values="kendall:kendall_with_p_values",
             as_pearson=lambda xp, r: xp.sin(0.5 * xp.pi * r),  # Kruskal 1958
             # All pairs of samples are compared.
@@ -115,7 +115,7 @@ CORRELATIONS: Mapping[str, Correlation] = {
                 "The partial correlation given all other genes, by shrinkage "
                 f"({cite('SCHAEFER_STRIMMER_2005')}),"
             ),
-            plain="plain_correlation:PlainPartial",
+            all_samples="plain_correlation:PlainPartial",
             given_all_genes=True,
         ),
     )

@@ -377,7 +377,7 @@ def pair_scorer(
     """
     facts = config.estimator.facts
     if config.estimator.clustering == "none":
-        plain: type[PlainCorrelation] = resolve_name(f"{__package__}.{facts.plain}")
+        plain: type[PlainCorrelation] = resolve_name(f"{__package__}.{facts.all_samples}")
         return plain(values, config, device, lagged)
     if facts.product_moment:
         return pair_mixtures(values, keys, config, device, seed)

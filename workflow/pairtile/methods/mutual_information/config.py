@@ -402,8 +402,9 @@ class MutualInformationConfig(TwoTableAnalysis):
         by_p = not self.has_p_values and self.keep.by_p_value
         expected = "auto, all, {score: x} or {top_edges: n} beside scores without scores_null"
         yield Rule(by_p, "keep", expected)
+        alone = tuple(name for name, one in SCORES.items() if not one.sums_partial_correlations)
         unknown = self.scores and self.ranked_by.sums_partial_correlations
-        yield Rule(unknown, "score", "mi, clr or target_z beside scores")
+        yield Rule(unknown, "score", f"{join_list(alone)} beside scores", alone)
         yield from super().requirements()
         only = MUTUAL_INFORMATION.name
         expected = f"{only} or auto beside lag"
