@@ -35,10 +35,10 @@ from pairtile.report.method_report import (
     MethodReport,
     MethodText,
     PageSection,
+    Results,
     best_edges,
     needed,
 )
-from pairtile.report.results import Results
 from pairtile.statistics.modules import module_table
 from pairtile.view.evidence import Samples, State, evidence_section, table_samples
 
