@@ -253,17 +253,7 @@ def arrange_samples(
     if regress_out or orthonormal(covariates).shape[1] == first.size - 1:
         _check_degrees(table, design.effects, design)
     if config.step is not None:
-        steps, kept = (int((np.diff(x) == 0).sum()) for x in (design.series, design.stretches))
-        design.counts["steps_left_out"] = steps - kept
-        design.notes.append(
-            message(
-                "steps_left_out",
-                left_out=steps - kept,
-                steps=steps,
-                tolerance=config.step.tolerance,
-                time=config.step.time,
-            )
-        )
+        _count_cuts(design, config.step)
     return expression, design
 
 
@@ -294,6 +284,15 @@ def annotated_samples(
     if chosen:
         table.notes[:] = [note for note in table.notes if note.code != "samples_of_no_column"]
     return expression, table
+
+
+def _count_cuts(design: SampleDesign, step: StepConfig) -> None:
+    whole, kept = (
+        int((np.diff(series) == 0).sum()) for series in (design.series, design.stretches)
+    )
+    design.counts["steps_left_out"] = whole - kept
+    numbers = {"left_out": whole - kept, "steps": whole, "tolerance": step.tolerance}
+    design.notes.append(message("steps_left_out", **numbers, time=step.time))
 
 
 def read_arranged(
