@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args, get_origin
 import numpy as np
 import pytest
 from library_keywords import FUNCTIONS, rewritten, settings
-from pairtile.api.keywords import Keywords
+from pairtile.api.settings import Keywords
 from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pydantic import BaseModel
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pairtile
-from pairtile.api.keywords import Keywords
+from pairtile.api.settings import Keywords
 from pairtile.config.downstream import DifferentialConfig
 from pairtile.config.preprocess import Preprocess, TableAnalysis
 from pairtile.config.root import Config

@@ -16,8 +16,7 @@ from pairtile.engine.state import open_state
 from pairtile.io.annotations import KIND_LIMIT
 from pairtile.report.charts import DIVERGING, Ticks, bars, heat_map, lines, scatter
 from pairtile.report.formats import shortened
-from pairtile.report.method_report import Drawn, FigureMaker, needed
-from pairtile.report.results import Results
+from pairtile.report.method_report import Drawn, FigureMaker, Results, needed
 from pairtile.statistics.dependence import evenly_spaced
 
 SHOWN = 20

@@ -13,10 +13,10 @@ from pairtile.report.formats import join_list
 from pairtile.report.method_report import (
     CaptionedFigure,
     PageSection,
+    Results,
     module_of_gene,
     needed,
 )
-from pairtile.report.results import Results
 from pairtile.report.sections.network import SAVED_TABLE, drawn
 from pairtile.statistics.modules import module_table
 

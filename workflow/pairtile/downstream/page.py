@@ -10,12 +10,12 @@ from pairtile.downstream.given import GENE_COLUMNS, Q_VALUE
 from pairtile.report.method_report import (
     CaptionedFigure,
     PageSection,
+    Results,
     SectionMaker,
     headings,
     needed,
 )
 from pairtile.report.packed_columns import cells
-from pairtile.report.results import Results
 from pairtile.report.sections.network import SAVED_TABLE
 from pairtile.report.text import page_text
 

@@ -136,9 +136,7 @@ class ChunkFile:
         with pq.ParquetFile(self.path) as file:
             self._metadata = file.metadata
             self.schema = file.schema_arrow
-        raw = (self.schema.metadata or {}).get(HEADER_KEY)
-        if raw is None:
-            raw = (self._metadata.metadata or {}).get(HEADER_KEY)
+        raw = (self._metadata.metadata or {}).get(HEADER_KEY)
         head: dict[str, Any] = {"format_version": "none"} if raw is None else json.loads(raw)
         if head["format_version"] != FORMAT_VERSION:
             found, expected = f"chunk format {head['format_version']}", f"format {FORMAT_VERSION}"

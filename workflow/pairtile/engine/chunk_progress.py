@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from pairtile.engine.tiles import Chunk
@@ -91,16 +92,11 @@ class ChunkProgress:
 
     def _finished(self) -> list[tuple[Chunk, float]]:
         """The other chunks of the plan whose file is there, and when it came."""
-        by_name = {f"{chunk.name}.parquet": chunk for chunk in self.chunks}
+        others = {f"{chunk.name}.parquet": chunk for chunk in self.chunks if chunk != self.own}
         found = []
         for path in self.folder.glob("tiles-*.parquet"):
-            chunk = by_name.get(path.name)
-            if chunk is None or chunk == self.own:
-                continue
-            try:
+            with suppress(FileNotFoundError):  # taken away by a run that computes it again
                 when = path.stat().st_mtime
-            except FileNotFoundError:  # taken away by a run that computes it again
-                continue
-            if when >= self.planned:
-                found.append((chunk, when))
+                if path.name in others and when >= self.planned:
+                    found.append((others[path.name], when))
         return found

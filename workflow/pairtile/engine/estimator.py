@@ -309,5 +309,4 @@ def estimator_of(method: str, config: Analysis | None = None) -> type[Estimator[
     known = get_method(method)
     expect(read_list(known.folder))
     part = known.part(known.estimator)
-    found: type[Estimator[Any, Any]] = part if isinstance(part, type) else part(config)
-    return found
+    return part if isinstance(part, type) else part(config)

@@ -38,8 +38,7 @@ def stored(values: np.ndarray, scratch: Path | None) -> np.ndarray:
     if scratch is None or isinstance(values, np.memmap) or values.size <= BLOCK_VALUES:
         return values
     np.save(path := _new_file(scratch), values, allow_pickle=False)
-    mapped: np.ndarray = np.load(path, mmap_mode="r")
-    return mapped
+    return np.load(path, mmap_mode="r")
 
 
 def _new_file(scratch: Path) -> Path:

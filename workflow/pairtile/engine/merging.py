@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -47,13 +46,6 @@ class MergeRules:
     """Columns of the merged table; None where only summaries are wanted."""
 
 
-def _bands(files: Sequence[ChunkFile], band_of_tile: Sequence[int]) -> Iterator[pa.Table]:
-    """The rows of one band of tiles after the other."""
-    where = {number: file for file in files for number, _ in file.header.tiles}
-    for _, tiles in groupby(range(len(band_of_tile)), band_of_tile.__getitem__):
-        yield pa.concat_tables([where[number].read_tile(number) for number in tiles])
-
-
 def merge(
     paths: Sequence[str | os.PathLike[str]],
     out: str | os.PathLike[str] | None,
@@ -79,14 +71,14 @@ def merge(
         its analysis (``ChunkFile.verify``).
     """
     files = [ChunkFile(path) for path in paths]
-    seen: dict[int, Path] = {}
+    seen: dict[int, ChunkFile] = {}
     for file in files:
         for number, _ in file.header.tiles:
             if number in seen:
                 raise StoreError.at(
-                    file.path, f"tile {number}", f"it also in {seen[number]}", "each tile once"
+                    file.path, f"tile {number}", f"it also in {seen[number].path}", "each tile once"
                 )
-            seen[number] = file.path
+            seen[number] = file
     planned = len(rules.band_of_tile)
     missing = sorted(set(range(planned)) - set(seen))
     if missing or len(seen) != planned:
@@ -108,7 +100,7 @@ def merge(
                 use_dictionary=dictionary_columns(rules.schema),
             ) as writer,
         ):
-            for group in one_ahead(_row_groups(files, rules, rules.schema)):
+            for group in one_ahead(_row_groups(seen, rules, rules.schema)):
                 writer.write_table(group, row_group_size=MERGED_ROW_GROUP)
                 rows += group.num_rows
     return rows, summaries, {file.path.stem: file.header.record for file in files}
@@ -127,17 +119,17 @@ def row_order(keys: Sequence[NDArray[np.generic]]) -> NDArray[np.int64]:
 
 
 def _row_groups(
-    files: Sequence[ChunkFile], rules: MergeRules, schema: pa.Schema
+    file_of_tile: Mapping[int, ChunkFile], rules: MergeRules, schema: pa.Schema
 ) -> Iterator[pa.Table]:
     """The merged table in parts of a fixed size, so that its file's bytes depend on its rows
     alone; of no row, a part of none."""
     best = RunningTopK(rules.top)  # of all chunks, each of which holds its own best
     if rules.top:
-        for file in files:
-            for number, _ in file.header.tiles:
-                best.add(file.read_tile(number, [RANK_SCORE])[RANK_SCORE].to_numpy())
+        for number, file in file_of_tile.items():
+            best.add(file.read_tile(number, [RANK_SCORE])[RANK_SCORE].to_numpy())
     waiting = schema.empty_table()
-    for table in _bands(files, rules.band_of_tile):
+    for _, tiles in groupby(range(len(rules.band_of_tile)), rules.band_of_tile.__getitem__):
+        table = pa.concat_tables([file_of_tile[number].read_tile(number) for number in tiles])
         if rules.top:
             scores = table[RANK_SCORE].to_numpy()
             keep = table[PASSED].to_numpy(zero_copy_only=False) | (scores >= best.threshold)

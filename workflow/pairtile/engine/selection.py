@@ -1,4 +1,4 @@
-"""Which rows of a tile a chunk writes.
+"""Which rows of a tile a chunk writes, and the loop over tiles that keeps to it.
 
 A row is kept for its own sake (it passed a test that needs no other row) or because it is among
 the best ``top`` of the whole analysis. The second cannot be known inside a chunk, so a chunk keeps
@@ -7,13 +7,22 @@ its own best ``top`` with their ``rank_score`` and the merge takes the best of a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 
 import numpy as np
 
 from pairtile.arrays import DeviceArray, Float64Array, FloatingArray
-from pairtile.engine.chunk_file import PASSED, RANK_SCORE, Arrays, Rows
+from pairtile.engine.chunk_file import (
+    PASSED,
+    RANK_SCORE,
+    Arrays,
+    Rows,
+    Summaries,
+    add_summaries,
+)
+from pairtile.engine.tiles import Tile
 
 
 @dataclass(frozen=True)
@@ -82,3 +91,29 @@ class RunningTopK:
         """The rows that passed or are still among the best."""
         keep = rows[PASSED] | (rows[RANK_SCORE] >= self.threshold)
         return rows if keep.all() else {name: values[keep] for name, values in rows.items()}
+
+
+def score_tiles(
+    score_tile: Callable[[Tile, Selection], tuple[Rows, Summaries]],
+    tiles: Iterable[Tile],
+    selection: Selection,
+    sums: Summaries,
+) -> Iterator[tuple[Tile, Rows]]:
+    """The rows of each tile in order, for a chunk file as for a bootstrap in memory; its summaries
+    are added to ``sums``.
+
+    Where ``selection.top`` is set, no rows are given before the last tile is computed: only then
+    is known which are among the best.
+    """
+    best = RunningTopK(selection.top)
+    waiting: list[tuple[Tile, Rows]] = []
+    for tile in tiles:
+        rows, sums_of_tile = score_tile(tile, replace(selection, cut=best.threshold))
+        add_summaries(sums, sums_of_tile)
+        if selection.top:
+            best.add(rows[RANK_SCORE])
+            waiting.append((tile, best.prune(rows)))
+        else:
+            yield tile, rows
+    for tile, rows in waiting:
+        yield tile, best.prune(rows)

@@ -7,7 +7,7 @@ where a job finds the file: Snakemake fetches what lies elsewhere and hands over
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -67,14 +67,6 @@ def describe_inputs(
         size = file_bytes(path)
         described[key] = {"path": configured, "sha256": digest, "bytes": size, "stamp": stamp}
     return described
-
-
-def downstream_inputs(config: Analysis, step: str, local: Sequence[str] | None) -> dict[str, str]:
-    """Key -> local path of the inputs that a later step reads, from their local paths in the order
-    of the keys; None: as configured."""
-    keys = [key for key in config.inputs(step) if getattr(config, key) is not None]
-    paths = [getattr(config, key) for key in keys] if local is None else list(local)
-    return dict(zip(keys, paths, strict=True))
 
 
 def verify_checksum(name: str, path: str, expected: str | None, sha256: str | None = None) -> None:

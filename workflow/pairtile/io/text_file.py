@@ -253,18 +253,16 @@ def _rows(
     path: str | PathLike[str], lines: Iterator[tuple[int, str]], delimiter: str
 ) -> Iterator[Row]:
     reader = csv.reader((text + "\n" for _, text in lines), delimiter=delimiter, strict=True)
-    while True:
-        line = reader.line_num + 1
-        try:
-            fields = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            raise InputError.at(
-                path, f"line {line}", f"text that cannot be split ({error})", "closed quotes"
-            ) from error
-        if fields:
-            yield line, fields
+    line = 1
+    try:
+        for fields in reader:
+            if fields:
+                yield line, fields
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise InputError.at(
+            path, f"line {line}", f"text that cannot be split ({error})", "closed quotes"
+        ) from error
 
 
 def _check_encoding(path: str | PathLike[str], line: int, text: str) -> None:

@@ -18,8 +18,7 @@ from pairtile.declare.columns import explained
 from pairtile.method import sign_column
 from pairtile.report.charts import chart, embedding, histogram, lines, scatter
 from pairtile.report.formats import number, pluralise, shortened
-from pairtile.report.method_report import Drawn, FigureMaker, needed
-from pairtile.report.results import Results
+from pairtile.report.method_report import Drawn, FigureMaker, Results, needed
 from pairtile.report.style import (
     BLUE,
     GROUP_COLOURS,

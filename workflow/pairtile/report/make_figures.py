@@ -12,8 +12,7 @@ from pairtile.config.downstream import PACKAGE
 from pairtile.declare.maps import maps_of
 from pairtile.declare.vega_lite import names_points, specification
 from pairtile.report.figures import COMMON_FIGURES, regulator
-from pairtile.report.method_report import CaptionedFigure, Drawn, FigureMaker, made_of
-from pairtile.report.results import Results
+from pairtile.report.method_report import CaptionedFigure, Drawn, FigureMaker, Results, made_of
 from pairtile.report.sections.network import lay_out_beside
 from pairtile.report.style import save_figures
 from pairtile.report.text import Texts, page_text

@@ -302,8 +302,7 @@ class Results:
             A figure, a column or an item that there is not, or that these results do not allow.
         """
         draw = resolve_name("pairtile.report.make_figures:draw_figure")
-        drawn: Figure = draw(replace(self, colour_by=colour_by, drawn_item=of), name)
-        return drawn
+        return draw(replace(self, colour_by=colour_by, drawn_item=of), name)
 
     @cached_property
     def state(self) -> Mapping[str, NDArray[Any]]:
@@ -335,8 +334,7 @@ class Results:
         known here or has none."""
         known = methods().get(self.method)
         if known and known.report:
-            found: MethodReport = known.part(known.report)
-            return found
+            return known.part(known.report)
         title = self.method.replace("_", " ").strip() or "pair scores"
         return MethodReport(MethodText(title=title))
 
@@ -404,8 +402,7 @@ class Results:
         """``read(self)``, read once: what a method's own files hold."""
         if read not in self.read:
             self.read[read] = read(self)
-        found: T = self.read[read]
-        return found
+        return self.read[read]
 
     def strongest(self, limit: int) -> pd.DataFrame:
         """The ``limit`` strongest edges, best first; ties by ``text.ties``, then by the names."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from functools import partial
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -107,19 +107,15 @@ def save_figures(figures: Mapping[str, Figure], folder: Path, processes: int = 1
     Writing a figure takes up to half a second of one core, so that forks of this process share the
     work where ``processes`` is more than one; figures are handed over by the fork itself.
     """
-    write = partial(_save_figure_of, folder)
-    progress = Progress(len(figures), "figures")
-
-    def each(svgs: Iterable[bytes]) -> Iterator[bytes]:
-        for svg in svgs:
-            progress.advance(1)
-            yield svg
-
+    progress, svgs = Progress(len(figures), "figures"), []
     _FIGURES.update(figures)
     try:
-        return list(each(in_forks(min(processes, len(figures)), write, figures)))
+        for svg in in_forks(min(processes, len(figures)), _save_figure_of, repeat(folder), figures):
+            svgs.append(svg)
+            progress.advance(1)
     finally:
         _FIGURES.clear()
+    return svgs
 
 
 _FIGURES: dict[str, Figure] = {}

@@ -36,8 +36,7 @@ from jinja2.runtime import LoopContext
 from pairtile.config.downstream import PACKAGE
 from pairtile.method import methods
 from pairtile.report import formats
-from pairtile.report.method_report import CaptionedFigure, Drawn, Reference
-from pairtile.report.results import Results
+from pairtile.report.method_report import CaptionedFigure, Drawn, Reference, Results
 from pairtile.runtime.page_templates import compiled_templates
 
 FILTERS = (

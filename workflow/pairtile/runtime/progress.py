@@ -146,8 +146,10 @@ def planned_jobs(results: Path, analysis: str) -> dict[str, tuple[int, float]]:
         seconds = read_json(results / analysis / "steps/plan.json")["details"]["estimated_seconds"]
     except (OSError, PairtileError, KeyError):
         return {}
-    jobs = {"chunk": len(plan["chunks"]) * (2 if plan["scan"] else 1)}
-    jobs["bootstrap"] = len(plan["bootstraps"])
+    jobs = {
+        "chunk": len(plan["chunks"]) * (2 if plan["scan"] else 1),
+        "bootstrap": len(plan["bootstraps"]),
+    }
     own = {step: seconds.pop(step) for step in RULES if step in seconds}
     all_rules = own | {"network": sum(seconds.values())}
     return {rule: (n, each / n) for rule, each in all_rules.items() if (n := jobs.get(rule, 1))}

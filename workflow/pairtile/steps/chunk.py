@@ -15,18 +15,17 @@ from pairtile.engine.chunk_file import (
     ChunkHeader,
     Rows,
     Summaries,
-    add_summaries,
     write_chunk,
 )
 from pairtile.engine.chunk_progress import ChunkProgress
 from pairtile.engine.earlier_tiles import EarlierTiles
-from pairtile.engine.scoring import score_tiles
+from pairtile.engine.selection import Selection, score_tiles
 from pairtile.engine.stages import FirstPass, selection_of
 from pairtile.engine.tiles import Tile
-from pairtile.gpu.device import Device, threads
+from pairtile.gpu.device import threads
 from pairtile.runtime.files import read_arrays
 from pairtile.runtime.host_memory import peak_host_bytes
-from pairtile.runtime.record import StepRecord, log, recorded
+from pairtile.runtime.record import log, recorded
 from pairtile.runtime.threads import one_ahead
 from pairtile.steps.analysis_run import AnalysisRun
 from pairtile.steps.null import read_null
@@ -38,7 +37,8 @@ def chunk(run: AnalysisRun, stage: str, name: str) -> None:
 
     stage : ``scan`` or ``chunks``. name : of the chunk in the plan.
     """
-    reuse = getattr(run.config, "reuse", None)  # results do not depend on it
+    # Results do not depend on it; a scan takes nothing from others.
+    reuse = getattr(run.config, "reuse", None) if stage == "chunks" else None
     out = run.folder / stage / f"{name}.parquet"
     with recorded(f"{stage} {name}") as step:
         plan = read_plan(run.plan)
@@ -62,48 +62,37 @@ def chunk(run: AnalysisRun, stage: str, name: str) -> None:
         earlier = EarlierTiles(opened, plan.settings, Path(reuse) / "chunks" if reuse else None)
         header = ChunkHeader(plan.stage_fingerprint(stage), [], summaries, {}, earlier.scored)
 
-        if stage == "scan":
+        def score(tile: Tile, selection: Selection) -> tuple[Rows, Summaries]:
+            if stage == "chunks":
+                return earlier.score_tile(tile, selection)
             assert isinstance(opened, FirstPass)
-            scan_tile = opened.scan_tile
-
-            def scanned() -> Iterator[tuple[int, Rows]]:
-                for tile in counted():
-                    add_summaries(summaries, scan_tile(tile))
-                    yield tile.number, {"i": np.empty(0, dtype=np.int32)}
-                progress.log_progress()
-                _finish(step, opened.device, header)
-
             # A scan writes no rows; Parquet wants a column.
-            write_chunk(out, pa.schema([("i", pa.int32())]), scanned(), header)
-            return
+            return {"i": np.empty(0, dtype=np.int32)}, opened.scan_tile(tile)
 
-        selection = selection_of(opened, read_null(run))
-        if plan.scan:
-            selection = replace(selection, scan=read_arrays(run.folder / "scan.npz"))
-        schema = opened.schema()
+        selection, schema = Selection(everything=True), pa.schema([("i", pa.int32())])
+        if stage == "chunks":
+            selection, schema = selection_of(opened, read_null(run)), opened.schema()
+            if plan.scan:
+                selection = replace(selection, scan=read_arrays(run.folder / "scan.npz"))
         if selection.top:
             schema = schema.append(pa.field(PASSED, pa.bool_()))
             schema = schema.append(pa.field(RANK_SCORE, pa.float64()))
 
         def computed() -> Iterator[tuple[int, Rows]]:
-            for tile, rows in score_tiles(earlier.score_tile, counted(), selection, summaries):
+            for tile, rows in score_tiles(score, counted(), selection, summaries):
                 yield tile.number, rows
             progress.log_progress()
             if reuse:
                 header.record["tiles_taken"] = earlier.taken
                 log.info("%d of %d tiles taken from %s", earlier.taken, len(tiles), reuse)
-            _finish(step, opened.device, header)
+            header.record.update(
+                seconds=round(step.elapsed(), 3),
+                peak_memory_bytes=peak_host_bytes(),
+                device=opened.device.name,
+                backend=opened.device.backend,
+                peak_gpu_memory_bytes=opened.device.peak_bytes(),
+            )
 
         # While a GPU is at one tile, the one before is written.
-        tiles_done = one_ahead(computed()) if opened.device.backend == "cuda" else computed()
-        write_chunk(out, schema, tiles_done, header)
-
-
-def _finish(step: StepRecord, device: Device, header: ChunkHeader) -> None:
-    header.record.update(
-        seconds=round(step.elapsed(), 3),
-        peak_memory_bytes=peak_host_bytes(),
-        device=device.name,
-        backend=device.backend,
-        peak_gpu_memory_bytes=device.peak_bytes(),
-    )
+        ahead = stage == "chunks" and opened.device.backend == "cuda"
+        write_chunk(out, schema, one_ahead(computed()) if ahead else computed(), header)

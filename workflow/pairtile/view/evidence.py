@@ -17,9 +17,14 @@ from numpy.typing import NDArray
 from pairtile.config.downstream import PACKAGE
 from pairtile.engine.state import MANIFEST, copy_rows, open_state
 from pairtile.io.networks.drawing import MAX_EDGES
-from pairtile.report.method_report import CaptionedFigure, PageSection, SectionMaker, needed
+from pairtile.report.method_report import (
+    CaptionedFigure,
+    PageSection,
+    Results,
+    SectionMaker,
+    needed,
+)
 from pairtile.report.packed_columns import base64_of
-from pairtile.report.results import Results
 from pairtile.report.sections.network import drawn, ends
 
 MAX_BYTES = 300_000

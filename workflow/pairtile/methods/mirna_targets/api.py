@@ -10,9 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.api.analyse import attributes, finished, kept_run, result_table
-from pairtile.api.keywords import Keywords
 from pairtile.api.prepare import Inputs
-from pairtile.api.settings import SectionMapping
+from pairtile.api.settings import Keywords, SectionMapping
 from pairtile.errors import require_columns
 from pairtile.gpu.device import choose
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig

@@ -10,8 +10,7 @@ from typing import Literal
 import pandas as pd
 
 from pairtile.api.analyse import finished, kept_run, result_table
-from pairtile.api.keywords import Keywords
-from pairtile.api.settings import SectionMapping
+from pairtile.api.settings import Keywords, SectionMapping
 from pairtile.declare.messages import HasMessages, Message
 from pairtile.methods.mirna_targets.api import SEARCH, hits_of, sequence_inputs
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig

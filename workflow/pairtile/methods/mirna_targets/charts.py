@@ -42,8 +42,7 @@ from pairtile.report.charts import (
 )
 from pairtile.report.figures import precision_recall
 from pairtile.report.formats import count, format_number
-from pairtile.report.method_report import Drawn, FigureMaker, needed
-from pairtile.report.results import Results
+from pairtile.report.method_report import Drawn, FigureMaker, Results, needed
 from pairtile.report.style import BLUE, GREY, INK, PALE, figure_of_panels
 
 CANONICAL_LABEL, OTHER_LABEL = "canonical seed site", "other"

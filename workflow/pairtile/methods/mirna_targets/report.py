@@ -23,8 +23,14 @@ from pairtile.methods.mirna_targets.report_hits import (
 )
 from pairtile.methods.mirna_targets.tables import ALL_MIRNAS
 from pairtile.report.formats import count
-from pairtile.report.method_report import ANSWER_ROWS, Answer, MethodReport, MethodText, best_edges
-from pairtile.report.results import Results
+from pairtile.report.method_report import (
+    ANSWER_ROWS,
+    Answer,
+    MethodReport,
+    MethodText,
+    Results,
+    best_edges,
+)
 from pairtile.report.sections.network import strongest
 from pairtile.view.evidence import evidence_section
 

@@ -26,9 +26,8 @@ from pairtile.methods.mirna_targets.null import CLASS_ROWS
 from pairtile.methods.mirna_targets.search import ALIGNMENT
 from pairtile.methods.mirna_targets.tables import ALL_MIRNAS, CANONICAL
 from pairtile.report.formats import count, format_number, join_list, pluralise
-from pairtile.report.method_report import CaptionedFigure, MethodText, PageSection, needed
+from pairtile.report.method_report import CaptionedFigure, MethodText, PageSection, Results, needed
 from pairtile.report.packed_columns import pack_column, table_cells
-from pairtile.report.results import Results
 
 # --- what the report takes from hits.parquet and targets.tsv: read in parts -----------------------
 

@@ -13,10 +13,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from pairtile.api.analyse import counts_and_messages, finished, kept_run, read_network, typed
-from pairtile.api.keywords import Keywords
 from pairtile.api.messages import issue_warnings
 from pairtile.api.prepare import Inputs, KeptFolder, as_labelled, preprocess_of
-from pairtile.api.settings import SectionMapping, analysis_config
+from pairtile.api.settings import Keywords, SectionMapping, analysis_config
 from pairtile.api.table import ExpressionLike, Labels, Names, as_table
 from pairtile.declare.messages import HasMessages, Message, warnings_of
 from pairtile.engine.estimator import MergedResults

@@ -47,12 +47,12 @@ def lagged_of(state: ModeArrays, source: str = "samples") -> Lagged | None:
     return lagged_samples(series, int(state["lag"]), source)
 
 
-def source_values(state: ModeArrays, gene: int) -> NDArray[np.float64]:
-    """Values of a gene as source, float64 (samples,): with a lag those so much earlier, each at the
-    sample of its target, NaN where there is none."""
-    values, lagged = np.asarray(state["values"][gene]), lagged_of(state)
+def source_values(state: ModeArrays, genes: int | slice) -> NDArray[np.float64]:
+    """Values of a gene, or of some, as sources, float64 (..., samples): with a lag those so much
+    earlier, each at the sample of its target, NaN where there is none."""
+    values, lagged = np.asarray(state["values"][genes]), lagged_of(state)
     if lagged is None:
         return values
     earlier = np.full(values.shape, np.nan)
-    earlier[lagged.target] = values[lagged.source]
+    earlier[..., lagged.target] = values[..., lagged.source]
     return earlier

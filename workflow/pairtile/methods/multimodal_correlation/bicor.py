@@ -18,9 +18,8 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import NDArray
 
-from pairtile.arrays import Float64Array
+from pairtile.arrays import DeviceArray, Float64Array
 from pairtile.methods.multimodal_correlation.p_values import correlation_p_value
-from pairtile.statistics.shrinkage import DeviceArray
 
 
 def bicor_rows(values: DeviceArray, xp: ModuleType) -> DeviceArray:

@@ -53,8 +53,7 @@ from pairtile.report.figures import (
     sample_sizes,
 )
 from pairtile.report.formats import count, number, shortened
-from pairtile.report.method_report import Drawn, FigureMaker, needed
-from pairtile.report.results import Results
+from pairtile.report.method_report import Drawn, FigureMaker, Results, needed
 from pairtile.report.style import GREY, GROUP_COLOURS, figure_of_panels
 
 # --- modes ----------------------------------------------------------------------------------------

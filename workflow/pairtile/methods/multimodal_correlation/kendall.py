@@ -18,6 +18,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 from scipy import special
 
+from pairtile.arrays import DeviceArray
 from pairtile.gpu.products import matrix_product_transposed
 from pairtile.methods.multimodal_correlation.kernels.kendall import (
     add_both,
@@ -27,7 +28,6 @@ from pairtile.methods.multimodal_correlation.kernels.kendall import (
     tie_sums,
 )
 from pairtile.runtime.threads import in_threads
-from pairtile.statistics.shrinkage import DeviceArray
 
 SLAB_BITS = 1 << 15
 """Of a gene's plane at a time: 4 KB, so that those of a tile stay near the cores."""

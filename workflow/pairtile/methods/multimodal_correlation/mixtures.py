@@ -256,8 +256,7 @@ def bit_words(flags: NDArray[np.bool_]) -> NDArray[np.uint32]:
     """uint32 (rows, ceil(columns / 32)): bit c % 32 of word c / 32."""
     n_rows, n_columns = flags.shape
     words = -(-n_columns // 32)
-    padded = np.zeros((n_rows, words * 32), dtype=bool)
-    padded[:, :n_columns] = flags
+    padded = np.pad(flags, ((0, 0), (0, words * 32 - n_columns)))
     packed = np.packbits(padded, axis=1, bitorder="little")
     return np.ascontiguousarray(packed).view("<u4").astype(np.uint32).reshape(n_rows, words)
 

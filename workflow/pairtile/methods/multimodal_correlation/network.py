@@ -21,6 +21,7 @@ from pairtile.io.annotations import (
     Condition,
     read_annotations,
 )
+from pairtile.io.cells import as_text
 from pairtile.io.text_file import EMPTY
 from pairtile.methods.multimodal_correlation.arrays import ModeArrays
 from pairtile.methods.multimodal_correlation.coexpression import DRAWS
@@ -176,12 +177,8 @@ def annotation_cells(annotations: object) -> pd.DataFrame:
 
 
 def _cell(value: Any) -> str:
-    """A value as a file would hold it; whole numbers without a point."""
-    if pd.isna(value):
-        return ""
-    if isinstance(value, float | np.floating) and float(value).is_integer():
-        value = int(value)
-    text = str(value).strip()
+    """A value as a file would hold it."""
+    text = as_text(value)
     return "" if text in EMPTY else text
 
 

@@ -24,7 +24,14 @@ from pkgutil import resolve_name
 import numpy as np
 from numpy.typing import NDArray
 
-from pairtile.arrays import Float32Array, Float64Array, Int32Array, Int64Array, UInt8Array
+from pairtile.arrays import (
+    DeviceArray,
+    Float32Array,
+    Float64Array,
+    Int32Array,
+    Int64Array,
+    UInt8Array,
+)
 from pairtile.gpu.device import Device
 from pairtile.methods.multimodal_correlation.bicor import bicor_of_pairs, bicor_p_values
 from pairtile.methods.multimodal_correlation.config import (
@@ -72,7 +79,6 @@ from pairtile.methods.multimodal_correlation.plain_correlation_cuda import CudaB
 from pairtile.methods.multimodal_correlation.plain_correlation_genes import CorrelationGenes
 from pairtile.preprocess.transitions import Lagged
 from pairtile.runtime.threads import in_threads
-from pairtile.statistics.shrinkage import DeviceArray
 
 MIN_SAMPLES = 2
 """Fewer have no correlation."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pairtile.declare.messages import Message, messages_of
 from pairtile.downstream.members import members_section
 from pairtile.io.networks.drawing import Grouping
-from pairtile.methods.multimodal_correlation.arrays import ModeArrays, lagged_of
+from pairtile.methods.multimodal_correlation.arrays import ModeArrays, source_values
 from pairtile.methods.multimodal_correlation.conditions import unique_names
 from pairtile.methods.multimodal_correlation.correlations import CORRELATIONS
 from pairtile.methods.multimodal_correlation.report_results import (
@@ -35,10 +35,10 @@ from pairtile.report.method_report import (
     MethodReport,
     MethodText,
     PageSection,
+    Results,
     best_edges,
     needed,
 )
-from pairtile.report.results import Results
 from pairtile.statistics.modules import module_table
 from pairtile.view.evidence import Samples, State, evidence_section, table_samples
 
@@ -390,11 +390,9 @@ def clearest_edges(results: Results) -> tuple[str, pd.DataFrame]:
 
 def samples(results: Results, state: State) -> Samples:
     """The prepared values, and which of them each mode of a split pair holds."""
-    found, lagged = results.cached(mode_results), lagged_of(cast(ModeArrays, state))
-    values, sources = state["values"], {}
-    if lagged is not None:
-        earlier = sources[int(state["lag"])] = np.full(values.shape, np.nan)
-        earlier[:, lagged.target] = values[:, lagged.source]
+    found, values, sources = results.cached(mode_results), state["values"], {}
+    if "lag" in state:
+        sources[int(state["lag"])] = source_values(cast(ModeArrays, state), slice(None))
     groups = {
         each.name: [
             each.labels[code] if code >= 0 else "" if np.isnan(value) else f"{value:g}"

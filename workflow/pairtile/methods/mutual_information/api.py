@@ -12,11 +12,10 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from pairtile.api.anndata_network import check_storage
-from pairtile.api.keywords import Keywords
 from pairtile.api.messages import issue_warnings
 from pairtile.api.prepare import Inputs, as_expression, preparation_of
 from pairtile.api.regulators import listed_genes
-from pairtile.api.settings import SectionMapping
+from pairtile.api.settings import Keywords, SectionMapping
 from pairtile.api.table import (
     ExpressionLike,
     ExpressionTable,

@@ -12,10 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from pairtile.api.analyse import attributes, finished, kept_run, read_network
 from pairtile.api.anndata_network import add_network, check_storage
-from pairtile.api.keywords import Keywords
 from pairtile.api.prepare import Inputs, preprocess_of
 from pairtile.api.regulators import listed_genes
-from pairtile.api.settings import SectionMapping
+from pairtile.api.settings import Keywords, SectionMapping
 from pairtile.api.table import ExpressionLike, ExpressionTable, Labels, as_table
 from pairtile.errors import require_columns
 from pairtile.gpu.device import choose

@@ -7,8 +7,7 @@ from collections.abc import Hashable, Mapping
 from pairtile.report.charts import scatter
 from pairtile.report.figures import COMMON_FIGURES, time_courses
 from pairtile.report.formats import number, shortened
-from pairtile.report.method_report import Drawn, FigureMaker, needed
-from pairtile.report.results import Results
+from pairtile.report.method_report import Drawn, FigureMaker, Results, needed
 from pairtile.report.style import GROUP_COLOURS, figure_of_panels
 
 PANELS, COURSES = 9, 6

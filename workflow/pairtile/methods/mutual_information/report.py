@@ -5,8 +5,7 @@ from __future__ import annotations
 from pairtile.declare.messages import Message, messages_of
 from pairtile.downstream.members import members_section
 from pairtile.methods.mutual_information.scores import SCORES
-from pairtile.report.method_report import MethodReport, MethodText
-from pairtile.report.results import Results
+from pairtile.report.method_report import MethodReport, MethodText, Results
 from pairtile.view.evidence import Samples, State, evidence_section, table_samples
 
 message = messages_of(__package__)

@@ -33,8 +33,7 @@ from pairtile.engine.estimator import (
 from pairtile.engine.large_table import count
 from pairtile.engine.merging import row_order
 from pairtile.engine.network import Network
-from pairtile.engine.scoring import score_tiles
-from pairtile.engine.selection import Selection
+from pairtile.engine.selection import Selection, score_tiles
 from pairtile.engine.stages import BootstrapNetwork, Bootstraps, FirstPass, NullStage
 from pairtile.engine.state import copy_rows, release
 from pairtile.engine.tiles import PairSpace, Tile

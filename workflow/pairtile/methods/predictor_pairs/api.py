@@ -10,10 +10,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.api.analyse import attributes, finished, kept_run
-from pairtile.api.keywords import Keywords
 from pairtile.api.messages import issue_warnings
 from pairtile.api.prepare import Inputs, as_labelled, preprocess_of, sample_labels
-from pairtile.api.settings import SectionMapping, analysis_config
+from pairtile.api.settings import Keywords, SectionMapping, analysis_config
 from pairtile.api.table import ExpressionTable, Labels, as_table
 from pairtile.declare.messages import notes_of, warnings_of
 from pairtile.engine.state import open_state

@@ -14,8 +14,7 @@ from pairtile.methods.predictor_pairs.report_results import Levels, is_transfer,
 from pairtile.report.charts import bars, histogram, p_value_histogram, scatter
 from pairtile.report.figures import COMMON_FIGURES, time_courses
 from pairtile.report.formats import count, pluralise
-from pairtile.report.method_report import Drawn, FigureMaker, needed
-from pairtile.report.results import Results
+from pairtile.report.method_report import Drawn, FigureMaker, Results, needed
 from pairtile.report.style import BLUE, GREEN, ORANGE, PALE, SKY, YELLOW
 
 LEVEL_COLOURS = {2: (BLUE, ORANGE), 3: (BLUE, GREEN, ORANGE), 4: (BLUE, SKY, YELLOW, ORANGE)}

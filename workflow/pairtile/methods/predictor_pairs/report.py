@@ -28,10 +28,10 @@ from pairtile.report.method_report import (
     MethodReport,
     MethodText,
     PageSection,
+    Results,
     needed,
 )
 from pairtile.report.packed_columns import cells
-from pairtile.report.results import Results
 from pairtile.view.evidence import Samples, State, evidence_section, table_samples
 
 

@@ -16,8 +16,7 @@ from pairtile.declare.tables import read_result_table
 from pairtile.methods.predictor_pairs.arrays import LevelArrays, PredictorArrays
 from pairtile.methods.predictor_pairs.network import SET_NAMES, members
 from pairtile.methods.predictor_pairs.rules import level_counts
-from pairtile.report.method_report import needed
-from pairtile.report.results import Results
+from pairtile.report.method_report import Results, needed
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from pairtile.api.analyse import finished, kept_run, read_network
-from pairtile.api.keywords import Keywords
 from pairtile.api.messages import issue_warnings
 from pairtile.api.prepare import Inputs
-from pairtile.api.settings import SectionMapping
+from pairtile.api.settings import Keywords, SectionMapping
 from pairtile.declare.messages import HasMessages, Message
 from pairtile.errors import InputError
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig

@@ -37,8 +37,7 @@ from pairtile.report.charts import (
 )
 from pairtile.report.figures import score_distribution
 from pairtile.report.formats import count
-from pairtile.report.method_report import Drawn, FigureMaker, needed
-from pairtile.report.results import Results
+from pairtile.report.method_report import Drawn, FigureMaker, Results, needed
 from pairtile.report.style import INK, figure_of_panels, styled
 
 # --- maps of all pairs ----------------------------------------------------------------------------

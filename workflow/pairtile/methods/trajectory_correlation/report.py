@@ -34,11 +34,11 @@ from pairtile.report.method_report import (
     MethodReport,
     MethodText,
     PageSection,
+    Results,
     best_edges,
     needed,
 )
 from pairtile.report.packed_columns import cells, table_cells
-from pairtile.report.results import Results
 from pairtile.view.evidence import Samples, State, evidence_section
 
 message = messages_of(__package__)

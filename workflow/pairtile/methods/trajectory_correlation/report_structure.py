@@ -19,8 +19,7 @@ from pairtile.methods.trajectory_correlation.report_results import (
 from pairtile.methods.trajectory_correlation.structures import HEX_COLOURS, HEX_NEITHER, atom_lines
 from pairtile.report.charts import SEQUENTIAL
 from pairtile.report.formats import number
-from pairtile.report.method_report import CaptionedFigure, PageSection, needed
-from pairtile.report.results import Results
+from pairtile.report.method_report import CaptionedFigure, PageSection, Results, needed
 
 Group = TypeVar("Group", int, str)
 

@@ -8,11 +8,11 @@ from pairtile.config.downstream import PACKAGE
 from pairtile.report.method_report import (
     CaptionedFigure,
     PageSection,
+    Results,
     SectionMaker,
     made_of,
     needed,
 )
-from pairtile.report.results import Results
 from pairtile.report.sections.findings import (
     DIAGNOSTICS,
     answer_picture,

@@ -6,9 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from pairtile.report.method_report import CaptionedFigure, PageSection
+from pairtile.report.method_report import CaptionedFigure, PageSection, Results
 from pairtile.report.packed_columns import table_cells
-from pairtile.report.results import Results
 from pairtile.report.sections.network import drawing_section, ends
 from pairtile.report.text import page_text
 

@@ -12,9 +12,8 @@ import pandas as pd
 from pairtile.io.networks import drawing
 from pairtile.io.networks.page import DRAWING_SCRIPTS
 from pairtile.report.formats import count, number
-from pairtile.report.method_report import CaptionedFigure, PageSection, needed
+from pairtile.report.method_report import CaptionedFigure, PageSection, Results, needed
 from pairtile.report.packed_columns import pack_column, table_cells
-from pairtile.report.results import Results
 from pairtile.report.text import page_text
 from pairtile.runtime.end_together import end_with_parent
 

@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from pairtile.config.downstream import PACKAGE
 from pairtile.declare.columns import Columns, declared_columns, declared_counts, declared_files
 from pairtile.report.formats import count, duration, memory, spaced
-from pairtile.report.method_report import CaptionedFigure, PageSection, needed
+from pairtile.report.method_report import CaptionedFigure, PageSection, Results, needed
 from pairtile.report.packed_columns import table_cells
-from pairtile.report.results import Results
 from pairtile.report.text import page_text
 
 MAX_ROWS = 500
