@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from pairtile.declare.tables import EXACT
+from pairtile.methods.mutual_information.scores import SCORES
 from workflow_runs import Analysis, write_data
 
 GENES, REGULATORS = 60, 6
@@ -18,7 +19,6 @@ REGULATED = REGULATORS * (GENES - 1) - REGULATORS * (REGULATORS - 1) // 2
 COLUMNS = ["source", "target", "mi_bits", "p_value", "q_value"]
 SIGNS = ["spearman", "mode"]
 LAST = ["p_method"]
-SCORES = ["mi", "clr", "target_z", "combined"]
 ONE_OF_SCORES = [
     pytest.param(score, marks=() if score == "target_z" else pytest.mark.complete)
     for score in SCORES
@@ -62,7 +62,7 @@ def test_all_pairs_are_listed_with_the_columns_of_their_score(
 ) -> None:
     table, analysis = network(data, keep="all", score=score, regulators=regulators)
     pairs, all_edges = edges(regulators, score)
-    assert list(table.columns) == COLUMNS + ([] if score == "mi" else [score]) + SIGNS + LAST
+    assert list(table.columns) == COLUMNS + ([] if score == "mi" else [SCORES[score].column]) + SIGNS + LAST
     assert len(table) == all_edges
     stored = pd.read_parquet(analysis.out / "pairs.parquet")
     assert list(stored.columns) == ["i", "j", "mi_bits", "n_samples"]
@@ -71,7 +71,7 @@ def test_all_pairs_are_listed_with_the_columns_of_their_score(
     assert not stored.duplicated(["i", "j"]).any()
     assert stored[["i", "j"]].equals(stored[["i", "j"]].sort_values(["i", "j"]))
     assert not table.duplicated(["source", "target"]).any()
-    ranked = table["mi_bits" if score == "mi" else score]
+    ranked = table[SCORES[score].column]
     assert (np.diff(ranked) <= 0).all()
     if regulators is None:
         assert (stored["i"] < stored["j"]).all()
@@ -93,7 +93,7 @@ def test_top_edges_gives_that_many_the_best_of_all(data: Path, score: str) -> No
 def test_score_keeps_what_reaches_it(data: Path, score: str) -> None:
     fixed = {"null": {"permutations": 200_000}, "score": score, "regulators": "regulators.txt"}
     everything, _ = network(data, keep="all", **fixed)
-    ranked = everything["mi_bits" if score == "mi" else score]
+    ranked = everything[SCORES[score].column]
     limit = float(ranked.iloc[30])
     table, _ = network(data, keep={"score": limit}, **fixed)
     assert_same_edges(table, everything[ranked >= limit])
@@ -134,7 +134,7 @@ def test_bootstraps_list_support_last(data: Path, regulators: str | None, score:
     table, analysis = network(
         data, bootstraps=bootstraps, dpi={}, score=score, regulators=regulators
     )
-    scored = [*COLUMNS, *([] if score == "mi" else [score])]
+    scored = [*COLUMNS, *([] if score == "mi" else [SCORES[score].column])]
     assert list(table.columns) == [*scored, *SIGNS, "support", "local_fdr", "p_method"]
     assert table["support"].dtype == np.int64
     assert table["support"].between(1, 6).all()
