@@ -32,6 +32,11 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def own_column(score: str) -> list[str]:
+    """That of a score, beside ``COLUMNS``, which have mutual information."""
+    return [] if score == "mi" else [SCORES[score].column]
+
+
 def network(data: Path, **changes: object) -> tuple[pd.DataFrame, Analysis]:
     """``network.tsv`` of an analysis without DPI unless asked for, and the analysis."""
     name = f"net-{len(list((data / 'results').glob('*')))}"
@@ -62,7 +67,7 @@ def test_all_pairs_are_listed_with_the_columns_of_their_score(
 ) -> None:
     table, analysis = network(data, keep="all", score=score, regulators=regulators)
     pairs, all_edges = edges(regulators, score)
-    assert list(table.columns) == COLUMNS + ([] if score == "mi" else [SCORES[score].column]) + SIGNS + LAST
+    assert list(table.columns) == [*COLUMNS, *own_column(score), *SIGNS, *LAST]
     assert len(table) == all_edges
     stored = pd.read_parquet(analysis.out / "pairs.parquet")
     assert list(stored.columns) == ["i", "j", "mi_bits", "n_samples"]
@@ -134,7 +139,7 @@ def test_bootstraps_list_support_last(data: Path, regulators: str | None, score:
     table, analysis = network(
         data, bootstraps=bootstraps, dpi={}, score=score, regulators=regulators
     )
-    scored = [*COLUMNS, *([] if score == "mi" else [SCORES[score].column])]
+    scored = [*COLUMNS, *own_column(score)]
     assert list(table.columns) == [*scored, *SIGNS, "support", "local_fdr", "p_method"]
     assert table["support"].dtype == np.int64
     assert table["support"].between(1, 6).all()
