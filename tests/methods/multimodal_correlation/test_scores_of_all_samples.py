@@ -9,7 +9,7 @@ from mixture_modes import mixture_config
 from pairtile import multimodal_correlation
 from pairtile.errors import InputError
 from pairtile.gpu.device import choose
-from pairtile.methods.multimodal_correlation import kendall
+from pairtile.methods.multimodal_correlation import kendall, plain_correlation
 from pairtile.methods.multimodal_correlation.bicor import bicor_of_pairs
 from pairtile.methods.multimodal_correlation.kendall import (
     Codes,
@@ -156,6 +156,23 @@ def test_bicor_of_skewed_genes_has_the_p_value_of_exchanged_samples():
     share = (np.abs(drawn - drawn.mean()) >= abs(r[0, 1] - drawn.mean())).mean()
     assert drawn.mean() > 0.01
     assert p[0, 1] == pytest.approx(share, abs=0.02)
+
+
+@both_backends
+def test_bicor_with_missing_values_has_the_p_value_of_the_samples_that_both_genes_have(
+    backend, monkeypatch
+):
+    """Not of means over samples that one of them lacks, as of these genes in two states."""
+    monkeypatch.setattr(plain_correlation, "BLOCK_VALUES", 200)  # some pairs at a time
+    random = np.random.default_rng(5)
+    values = random.normal(size=(6, 50)) + 6 * (random.random((6, 50)) < 0.25)
+    values[3:] = 0.3 * values[3:] - values[:3]
+    values[:, 10:][random.random((6, 40)) < 0.2] = np.nan
+    _, p, _ = correlations(values, "bicor", backend)
+    for i, j in zip(*np.triu_indices(6, 1), strict=True):
+        both = values[[i, j]][:, ~np.isnan(values[i] + values[j])]
+        expected = correlations(both, "bicor")[1][0, 1]
+        np.testing.assert_allclose(p[i, j], expected, rtol=1e-4, atol=1e-300)
 
 
 def test_constant_genes_have_no_correlation():

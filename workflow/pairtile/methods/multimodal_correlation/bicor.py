@@ -58,13 +58,14 @@ def _products(rows: list[DeviceArray], xp: ModuleType) -> DeviceArray:
 
 def bicor_with_p_values(x: Float64Array, y: Float64Array) -> tuple[Float64Array, Float64Array]:
     """Of each pair the correlation, NaN where a gene is constant, and its p-value with the means of
-    both rows: float64 (pairs,). x, y : float64 (pairs, samples), NaN where missing in either."""
-    rows = []
-    for values in (x, y):
+    both rows, over the samples that both genes have: float64 (pairs,). x, y : float64 (pairs,
+    samples), NaN where missing."""
+    rows, missing = [], np.isnan(x) | np.isnan(y)
+    for values in (np.where(missing, np.nan, x), np.where(missing, np.nan, y)):
         # By a power of two to about 1: squares of what is left must neither vanish nor overflow.
         exponent = np.frexp(np.nanmax(np.abs(values), axis=1, keepdims=True))[1]
         rows.append(bicor_rows(np.ldexp(values, -exponent), np))
-    r, n = _products(rows, np), (x == x).sum(axis=1)
+    r, n = _products(rows, np), (~missing).sum(axis=1)
     return r, bicor_p_values(r, n, *(each.sum(axis=1) / np.sqrt(n) for each in rows))
 
 

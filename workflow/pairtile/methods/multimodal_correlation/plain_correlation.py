@@ -33,7 +33,11 @@ from pairtile.arrays import (
     UInt8Array,
 )
 from pairtile.gpu.device import Device
-from pairtile.methods.multimodal_correlation.bicor import bicor_of_pairs, bicor_p_values
+from pairtile.methods.multimodal_correlation.bicor import (
+    bicor_of_pairs,
+    bicor_p_values,
+    bicor_with_p_values,
+)
 from pairtile.methods.multimodal_correlation.config import (
     MixtureEstimatorConfig,
     MultimodalCorrelationConfig,
@@ -79,6 +83,9 @@ from pairtile.methods.multimodal_correlation.plain_correlation_cuda import CudaB
 from pairtile.methods.multimodal_correlation.plain_correlation_genes import CorrelationGenes
 from pairtile.preprocess.transitions import Lagged
 from pairtile.runtime.threads import in_threads
+
+BLOCK_VALUES = 1 << 20
+"""Of pairs with missing values, whose p-values are found together."""
 
 MIN_SAMPLES = 2
 """Fewer have no correlation."""
@@ -292,10 +299,17 @@ class PlainBicor(PlainCorrelation):
         list(in_threads(fill, parts) if self.device.backend == "cpu" else map(fill, parts))
 
     def p_values(self, modes: Modes, rows: Int64Array, columns: Int64Array) -> Float64Array:
-        """With the means of the rows of both genes."""
-        slant = self.device.to_host(self._genes.slant)
-        x, y = slant[rows[modes.row]], slant[(columns + self._first_target)[modes.column]]
-        return bicor_p_values(modes.correlation.astype(np.float64), modes.n_samples, x, y)
+        """With the means of the rows of both genes, over the samples that both have."""
+        genes, xp, to_host = self._genes, self.device.xp, self.device.to_host
+        x, y = rows[modes.row], (columns + self._first_target)[modes.column]
+        slant, r = to_host(genes.slant), modes.correlation.astype(np.float64)
+        p = bicor_p_values(r, modes.n_samples, slant[x], slant[y])
+        pairs = np.flatnonzero(~(genes.whole[x] & genes.whole[y]))
+        for part in np.array_split(pairs, 1 + pairs.size * genes.n_samples // BLOCK_VALUES):
+            p[part] = bicor_with_p_values(
+                *(to_host(genes.known_values(xp.asarray(each[part]))) for each in (x, y))
+            )[1]
+        return p
 
 
 class PlainKendall(PlainCorrelation):
