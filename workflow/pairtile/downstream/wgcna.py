@@ -45,7 +45,7 @@ class FoundModules:
 
 def search_seconds(genes: int, threads: int) -> float:
     """What ``wgcna_modules`` takes: products of adjacencies, by all threads; powers and tree."""
-    return 6e-12 * genes**3 / threads + 8.5e-8 * genes**2
+    return 1.1e-11 * genes**3 / threads + 3.4e-8 * genes**2
 
 
 def power_of(adjacency: Adjacency, config: GeneModulesConfig) -> tuple[float, bool]:

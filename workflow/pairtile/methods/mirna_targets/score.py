@@ -150,7 +150,7 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
         # Measured: docs/speed.md. With energies, hits cost more than the score pass.
         energies = 3.0 if config.estimator.energies else 1.0
         return Cost(
-            (1e12 if backend == "cuda" else 2e9 * threads) / (energies + config.shuffles),
+            (1e12 if backend == "cuda" else 3e9 * threads) / (energies + config.shuffles),
             partial(cells_in, state),
             unit="cells",
             tile_edges=(MIRNAS_OF_A_TILE, TRANSCRIPTS_OF_A_TILE),
