@@ -83,14 +83,14 @@ class CountResiduals:
         def measure(rows: slice) -> NDArray[np.float64]:
             return _measure(*self._entries(values, rows), *given, self._of_genes[:, rows])
 
-        shape = len(self._genes), stored_values(values).size // len(self._genes)
-        measured = releasing(in_threads(measure, row_blocks(shape)), values)
+        held = stored_values(values).size if self._complete else values.shape[0] * values.shape[1]
+        blocks = row_blocks((values.shape[0], held // values.shape[0]))  # of what is worked on
+        measured = releasing(in_threads(measure, blocks), values)
         self._of_genes = np.concatenate(list(measured), axis=1)
         totals, expected = self._sums = np.zeros(self._sums.shape)
         for rows, entries in entry_blocks(values):
             _add(*entries, self._of_genes[:, rows], expected, totals)
-        means, weights, _ = self._of_genes
-        expected += np.cumsum(weights * means)[-1]
+        expected += np.cumsum(self._of_genes[0] * self._of_genes[1])[-1]  # means, weights
         return np.asarray(totals / expected)
 
     def _entries(self, values: Values, rows: slice) -> Entries:
