@@ -32,9 +32,6 @@ LEFT = 2.0
 
 MAX_ROUNDS, DEPTH_TOLERANCE = 10, 0.01
 
-SAMPLES_AT_ONCE = 1 << 15
-"""Few enough that what is made of a gene's counts stays in the caches of a core."""
-
 
 class CountResiduals:
     """The residuals of a table of counts.
@@ -106,31 +103,22 @@ class CountResiduals:
 
     def __call__(self, counts: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """The residuals of some genes: ``counts`` (rows, samples), ``rows`` their numbers."""
-        scores = np.empty(counts.shape)
-        for samples in row_blocks(counts.shape[1:], SAMPLES_AT_ONCE):
-            scores[:, samples] = self._scores(counts[:, samples], rows, samples)
-        constant = np.fmin.reduce(counts, axis=1) == np.fmax.reduce(counts, axis=1)
-        scores[constant] = np.where(np.isnan(counts[constant]), np.nan, 0.0)
-        return scores
-
-    def _scores(
-        self, counts: NDArray[np.float64], rows: NDArray[np.int64], samples: slice
-    ) -> NDArray[np.float64]:
-        """As ``__call__``, of some samples."""
-        keys = name_keys([self._genes[row] for row in rows]), self._sample_keys[samples]
-        (means, _, dispersions), depths = self._of_genes[:, rows], self.depths[samples]
+        keys = name_keys([self._genes[row] for row in rows]), self._sample_keys
+        means, _, dispersions = self._of_genes[:, rows]
         tails = np.empty(counts.shape)
-        _find_tails(np.ascontiguousarray(counts), means, dispersions, depths, keys, tails)
+        constant = _find_tails(counts, means, dispersions, self.depths, keys, tails)
         gene, sample = np.nonzero(tails > 1.0)
         if gene.size:
             left, size = tails[gene, sample] - LEFT, 1.0 / dispersions[gene]
-            beta = size, left, size / (size + means[gene] * depths[sample])
+            beta = size, left, size / (size + means[gene] * self.depths[sample])
             lower, upper = scipy.special.betainc(*beta), scipy.special.betaincc(*beta)
             tails[gene, sample] = np.where(lower < upper, lower, -upper)
         scores = np.abs(tails)
         least = np.finfo(float).tiny  # the score of probability zero would be infinite
         scipy.special.ndtri(np.clip(scores, least, 0.5, out=scores), out=scores)
-        return np.copysign(scores, np.negative(tails, out=tails), out=scores)
+        np.copysign(scores, np.negative(tails, out=tails), out=scores)
+        scores[constant] = np.where(np.isnan(counts[constant]), np.nan, 0.0)
+        return scores
 
 
 @njit(nogil=True, error_model="numpy")
@@ -218,14 +206,16 @@ def _find_tails(counts, means, dispersions, depths, keys, tails):  # type: ignor
     """The tail probability of each count's random place: the lower one, or less the upper one.
 
     counts, tails (genes, samples). Where the incomplete beta function is to be called, its second
-    argument and ``LEFT`` are put into ``tails``.
+    argument and ``LEFT`` are put into ``tails``. Returns whether each gene is constant.
     """
+    constant = np.empty(counts.shape[0], dtype=np.bool_)
     for gene in range(counts.shape[0]):
-        size = 1.0 / dispersions[gene]
+        size, low, high = 1.0 / dispersions[gene], np.inf, -np.inf
         for k in range(counts.shape[1]):
             if np.isnan(counts[gene, k]):
                 tails[gene, k] = np.nan
                 continue
+            low, high = min(low, counts[gene, k]), max(high, counts[gene, k])
             count = np.rint(counts[gene, k])
             place = _uniform(keys[0][gene] ^ keys[1][k])
             odds = dispersions[gene] * means[gene] * depths[k]
@@ -242,6 +232,8 @@ def _find_tails(counts, means, dispersions, depths, keys, tails):  # type: ignor
                     continue
             # I(size, y) is the chance of less than y, I(size, y + 1) that of y or less.
             tails[gene, k] = LEFT + count + place
+        constant[gene] = low == high
+    return constant
 
 
 @njit(nogil=True)

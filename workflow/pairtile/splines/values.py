@@ -45,35 +45,45 @@ def scaled_halves(
     each is worked out once for all samples that have it."""
     given = np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float64)
     in_order = np.argsort(given, kind="stable")[: np.count_nonzero(~np.isnan(given))]
-    zero, minus_zero = np.flatnonzero(given == 0.0)
 
     def scale(row: NDArray[np.float16]) -> NDArray[np.float64]:
         codes = row.view(np.uint16)
-        times = _times_of_codes(codes)
-        times[zero] += times[minus_zero]  # they are one
-        times[minus_zero] = 0
-        there = in_order[times[in_order] > 0]
-        distinct, held = given[there], times[there].astype(np.float64)  # samples of each
-        if transform == "rank":
-            distinct = np.cumsum(held) - 0.5 * (held - 1.0)
-        width = distinct[-1] - distinct[0]
-        z = np.minimum((distinct - distinct[0]) / (width or 1.0), 1.0) * settings.intervals
-        table = np.full(given.size, np.nan, dtype=np.float16)
-        table[there] = z
-        table[minus_zero] = table[zero]
-        np.take(table, codes, out=row, mode="clip")  # any other mode makes a copy first
+        z, held, places = _scale_codes(codes, given, in_order, transform == "rank")
+        z *= settings.intervals
+        halves = np.append(z, np.nan).astype(np.float16)
+        table = halves.take(places, mode="clip")  # any other mode makes a copy first
+        table.take(codes, out=row, mode="clip")
         return marginal_entropies(z[None], settings, held)
 
     return np.concatenate(list(in_threads(scale, values)))
 
 
-@njit(nogil=True)
-def _times_of_codes(codes):  # type: ignore[no-untyped-def]
-    """How often each of all uint16 is there; NumPy's ``bincount`` lets no other thread work."""
-    times = np.zeros(1 << 16, dtype=np.int64)
+@njit(nogil=True, error_model="numpy")
+def _scale_codes(codes, given, in_order, by_rank):  # type: ignore[no-untyped-def]
+    """The distinct values of a gene, or their ranks, scaled to [0, 1]; how many samples have each;
+    and where each code is among them, behind them if its value is missing. NumPy's selections would
+    keep other threads waiting.
+
+    codes     uint16 (samples,), of float16
+    given     float64 (65536,), the value of each code
+    in_order  the codes of all numbers, from the lowest on
+    """
+    times, places = np.zeros(given.size), np.full(given.size, given.size)
     for code in codes:
-        times[code] += 1
-    return times
+        times[code] += 1.0
+    z, held, n = np.empty(in_order.size), np.zeros(in_order.size), 0
+    for code in in_order:
+        if times[code] > 0.0:
+            if n == 0 or given[code] > z[n - 1]:  # 0 and -0 are one
+                z[n] = given[code]
+                n += 1
+            held[n - 1] += times[code]
+            places[code] = n - 1
+    z, held = z[:n], held[:n]
+    if by_rank:
+        z = np.cumsum(held) - 0.5 * (held - 1.0)
+    width = z[-1] - z[0]
+    return np.minimum((z - z[0]) / (width or 1.0), 1.0), held, places
 
 
 def marginal_entropies(

@@ -226,11 +226,12 @@ def trending_share(values: Float64Array, series: Int32Array) -> float:
 
     def in_part(part: Int64Array) -> BoolArray:
         rows = standardised(copy_rows(values, part))
-        rows = rows[rows.any(axis=1)]
+        # NumPy's selections would keep other threads waiting, ``take`` does not.
+        rows = rows.take(np.flatnonzero(rows.any(axis=1)), axis=0)
         found = np.zeros((len(rows), shifts.size))
         for here in members:
             # Moved by s, each place is s less, and that of the first s samples n more.
-            n, own, shift = here.size, rows[:, here], shifts % here.size
+            n, own, shift = here.size, rows.take(here, axis=1), shifts % here.size
             place = np.arange(n) - (n - 1) / 2
             before = np.pad(own.cumsum(axis=1), ((0, 0), (1, 0)))
             found += own @ place[:, None] - before[:, [-1]] * shift + n * before[:, shift]
