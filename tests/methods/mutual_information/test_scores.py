@@ -106,6 +106,19 @@ def test_network_evaluation_and_library_rank_by_a_score_that_was_added(added) ->
     assert found["network"]["true_positives"] == inside
 
 
+def test_a_score_of_entropies_is_refused_beside_scores_in_place_of_a_table(tmp_path: Path) -> None:
+    (tmp_path / "scores.tsv").write_text("gene\tA\tB\tC\nA\t0\t1\t2\nB\t1\t0\t3\nC\t2\t3\t0\n")
+    call = "from pairtile import analyse\nanalyse('mutual_information', scores='scores.tsv', "
+    call += "score='weaker_z', keep={'top_edges': 2}, dpi=False)"
+    command = [sys.executable, "-c", ADDED_SCORE + ADDED_COLUMN + call]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].endswith(
+        "scores: found a table of scores; expected `expression` under this `score`, which needs "
+        "the entropies of genes"
+    )
+
+
 def test_page_and_methods_paragraph_tell_of_a_score_that_was_added(added) -> None:
     folder, _ = added
     page = (folder / "net/report.html").read_text()

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.arrays import DeviceArray, Float64Array, Int64Array
+from pairtile.errors import InputError
 
 FIXED_POINT_ONE = float(1 << 36)
 """One bit (or one bit squared) in units of the integer sums."""
@@ -75,7 +76,15 @@ class SourceTarget:
 
     @property
     def entropies(self) -> list[DeviceArray]:
-        """Marginal entropy of the source and of the target, in bits."""
+        """Marginal entropy of the source and of the target, in bits.
+
+        Raises InputError where ``scores`` are given in place of a table.
+        """
+        if np.isnan(self._entropy).any():
+            raise InputError(
+                "scores: found a table of scores; expected `expression` under this `score`, which "
+                "needs the entropies of genes"
+            )
         return [self.xp.asarray(self._entropy[genes]) for genes in (self.source, self.target)]
 
     @property

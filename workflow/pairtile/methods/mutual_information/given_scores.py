@@ -59,7 +59,7 @@ def state_of_scores(
     items.loc[regulators, "is_regulator"] = True
     state: SplineArrays = {
         "z": np.empty((n, 0)),
-        "entropy_bits": np.zeros(n),
+        "entropy_bits": np.full(n, np.nan),
         "regulators": regulators,
         "bins_order": np.ones(2, dtype=np.int64),
         "by_rank": np.array(False),
@@ -86,12 +86,13 @@ def read_square(path: str, scratch: Path | None) -> GivenScores:
     assert isinstance(scores, np.ndarray)  # text is never sparse
     if names != table.columns:
         row, column = next(ends for ends in zip_longest(names, table.columns) if len({*ends}) > 1)
-        found = f"the row {row!r} where the columns have {column!r}"
-        expected = (
+        raise InputError.at(
+            path,
+            "",
+            f"the row {row!r} where the columns have {column!r}",
             "the same genes in rows and columns, in one order, or score_column beside a list of "
-            "pairs"
+            "pairs",
         )
-        raise InputError.at(path, "", found, expected)
     np.fill_diagonal(scores, np.nan)
     for rows in row_blocks(scores.shape):
         here, mirrored = scores[rows], scores[:, rows].T
@@ -121,8 +122,12 @@ def read_pairs(path: str, column: str, scratch: Path | None) -> GivenScores:
     at, bits = header.index(column, 2), np.full(len(rows), np.nan)
     for number, (line, row) in enumerate(rows):
         if len(row) != len(header) or not all(row[:2]):
-            expected = f"{len(header)}, the first two of them names"
-            raise InputError.at(path, f"line {line}", f"the fields {join_first(row)}", expected)
+            raise InputError.at(
+                path,
+                f"line {line}",
+                f"the fields {join_first(row)}",
+                f"{len(header)}, the first two of them names",
+            )
         if row[at] not in MISSING:
             bits[number] = float(row[at]) if is_number(row[at]) else -1.0
             if not 0.0 <= bits[number] <= MAX_BITS:

@@ -34,9 +34,9 @@ class Score:
     of
         The score of source -> target, float64 of the same shape, NaN where there is none, from
         their mutual information, its mean and standard deviation among the pairs of either gene,
-        and their entropies, 0 if constant or where ``scores`` are given in place of a table
-        (``SourceTarget``). None: mutual information itself, which needs no first pass over the
-        pairs.
+        and their entropies, 0 if constant (``SourceTarget``); whoever takes these is refused where
+        ``scores`` are given in place of a table. None: mutual information itself, which needs no
+        first pass over the pairs.
     directed
         When both directions of a pair have a score of their own: always, never, or where only
         regulators are sources.
