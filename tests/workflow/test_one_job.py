@@ -20,7 +20,7 @@ from pairtile.config.load import load_config
 from pairtile.errors import PairtileError
 from pairtile.runtime import input_changes
 from pairtile.runtime.files import atomic_path, read_json
-from pairtile.runtime.requests import MAX_SMALL_JOBS, is_small, shares
+from pairtile.runtime.requests import MAX_SHARE, MAX_SMALL_JOBS, is_small, shares
 from pairtile.steps import report
 from pairtile.steps.analysis_run import AnalysisRun, Step, make_all
 from small_analyses import ANALYSES
@@ -386,6 +386,8 @@ def test_many_small_analyses_share_a_job_in_their_order() -> None:
     names = [str(number) for number in range(MAX_SMALL_JOBS + 1)]
     assert shares(names[:-1]) == [[name] for name in names[:-1]]
     assert shares(names) == [names]
+    names = [str(number) for number in range(2 * MAX_SHARE + 1)]
+    assert shares(names) == [names[:MAX_SHARE], names[MAX_SHARE:-1], names[-1:]]
 
 
 @pytest.mark.parametrize("processes", [1, 2])

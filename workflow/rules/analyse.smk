@@ -19,12 +19,12 @@ def inputs_of(names):
 # Small ones are not cut: the CPU has no part of them.
 ON_GPU_ALONE = CONFIG.backend in ("cuda", "both")
 
-for NUMBER, NAMES in enumerate(shares(SMALL)):
-    AT_ONCE = min(
-        len(NAMES), internals.cores_given(workflow) or MAX_SMALL_JOBS, MAX_SMALL_JOBS
-    )
-    if ON_GPU_ALONE:
-        AT_ONCE = 1
+SHARES = shares(SMALL)
+CORES = internals.cores_given(workflow)
+CORES_OF_EACH = max(1, CORES // max(1, len(SHARES))) if CORES else MAX_SMALL_JOBS
+
+for NUMBER, NAMES in enumerate(SHARES):
+    AT_ONCE = 1 if ON_GPU_ALONE else min(len(NAMES), CORES_OF_EACH, MAX_SMALL_JOBS)
 
     rule:
         name:
@@ -47,7 +47,7 @@ for NUMBER, NAMES in enumerate(shares(SMALL)):
         priority: 100
         conda:
             ENVIRONMENT
-        threads: max(1, (internals.cores_given(workflow) or AT_ONCE) // len(shares(SMALL)))
+        threads: CORES_OF_EACH if CORES else AT_ONCE
         resources:
             **job_resources(
                 partial(lambda n, _, input: requests.small_memory(input, n), AT_ONCE),

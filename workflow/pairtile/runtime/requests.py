@@ -29,8 +29,10 @@ CUDA_BYTES = 1 << 30
 """Host memory that the CUDA libraries and a context take beside it: measured 0.3 to 0.5 GiB."""
 
 MAX_SMALL_JOBS = 8
-"""The most jobs of one small analysis each; of more analyses, the processes of one job for all. The
+"""The most jobs of one small analysis each; of more analyses, the processes of a job of many. The
 same wherever it runs, as rules must be."""
+
+MAX_SHARE = 40  # small analyses of a job: Snakemake notes all its inputs with each of its outputs
 
 SMALL_ANALYSIS_SECONDS = 30.0
 """Seconds that a small analysis takes at most on a slow machine."""
@@ -100,8 +102,11 @@ def data_bytes(paths: Paths) -> int:
 
 def mask_bytes(paths: Paths, whole: bool = False) -> int:
     """Bytes of masks in Parquet files: of the largest row group, as they are read, or of all."""
-    parts = (part for part in _files(paths) if part.suffix.lower() == ".parquet")
-    return sum(_parquet_bytes(part)[2 if whole else 1] for part in parts)
+    return sum(
+        _parquet_bytes(part)[2 if whole else 1]
+        for part in _files(paths)
+        if part.suffix.lower() == ".parquet"
+    )
 
 
 def _parquet_bytes(path: Path) -> tuple[int, int, int]:
@@ -217,9 +222,10 @@ def is_small(config: Analysis, has_gpu: bool) -> bool:
 
 
 def shares(small: Collection[str]) -> list[list[str]]:
-    """Small analyses, by the jobs that compute them: one each, or many in one job, whose processes
+    """Small analyses, by the jobs that compute them: one each, or many in a job, whose processes
     each pay once for imports."""
-    return [[name] for name in small] if len(small) <= MAX_SMALL_JOBS else [[*small]]
+    names, each = [*small], 1 if len(small) <= MAX_SMALL_JOBS else MAX_SHARE
+    return [names[k : k + each] for k in range(0, len(names), each)]
 
 
 def small_memory(input: Paths, at_once: int) -> float:
@@ -265,9 +271,8 @@ def network_bytes(
     """Memory of all stored pairs, so many ``times`` what they take when read, or of a tile: the
     null of a network is computed like tiles."""
     stored = times * data_bytes(pairs) + 20 * data_bytes(bootstraps)
-    read = file_bytes(state) + file_bytes(network_data)
-    whole = START_BYTES + 3 * read + stored + 2 * mask_bytes(pairs)
-    return max(tiles_bytes(plan), whole)
+    read = 3 * (file_bytes(state) + file_bytes(network_data)) + 2 * mask_bytes(pairs)
+    return max(tiles_bytes(plan), START_BYTES + stored + read)
 
 
 def input_bytes(times: float, read: Paths, state: Paths = ()) -> float:
