@@ -13,11 +13,11 @@ PACKAGE = ROOT / "workflow/pairtile"
 
 # Statements of Python that the package, its core and each method may have: these numbers only ever
 # go down. Write the new one when there are fewer.
-MAX_PACKAGE = 44_829
+MAX_PACKAGE = 44_828
 CORE = ("engine", "declare", "config", "io", "preprocess", "report", "steps", "runtime", "api")
 MAX_CORE = 13_260
 MAX_OF_METHODS = {  # without their kernels
-    "mirna_targets": 4_755,
+    "mirna_targets": 4_753,
     "multimodal_correlation": 3_799,
     "mutual_information": 2_766,
     "predictor_pairs": 2_843,

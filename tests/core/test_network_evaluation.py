@@ -232,7 +232,7 @@ def test_an_empty_network_has_no_precision() -> None:
     [
         (
             {"gold": GOLD.assign(source="x")},
-            r"none of the 2 gold standard edges .* \(2 with a name that is not in the table\)",
+            r"none of the 2 gold .* \(2 with a name that is not in the table, such as 'x'\)",
         ),
         (
             {"gold": GOLD.rename(columns={"source": "regulator"})},

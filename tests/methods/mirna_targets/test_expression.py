@@ -188,3 +188,26 @@ def test_expression_needs_both_tables_and_a_null(
 ) -> None:
     with pytest.raises(ConfigError, match=rf"\.{key}: "):
         Analysis(tmp_path, plain(**keys))
+
+
+def test_expression_by_symbol_is_found_by_headers_and_else_the_key_that_maps_is_named(
+    tmp_path: Path,
+) -> None:
+    tables = write_expression(tmp_path)
+    by_symbol = tables["transcript"].set_axis([f"GENE{k}" for k in range(10)])
+    by_symbol.to_csv(tmp_path / "transcript.tsv", sep="\t")
+    found = (tmp_path / "transcripts.fa").read_text()
+    for text in ("", " cdna gene:ENSG0000000000{0} gene_symbol:GENE{0}"):
+        letters = found
+        for k in range(9):
+            header = f">ENST0000000000{k}{text.format(k)}\n"
+            letters = letters.replace(f">tr-{k} a header\n", header)
+        (tmp_path / "transcripts.fa").write_text(letters)
+        run = Analysis(tmp_path, asked() | {"genes": None}, name=f"named{bool(text)}")
+        if text:
+            run.prepare()
+            ranks = np.load(run.out / "state/transcript_ranks.npy")
+            assert ranks.any(axis=1).sum() == 8  # GENE7 is the same everywhere
+        else:
+            with pytest.raises(InputError, match=r"state genes: FILE, .* transcript and gene"):
+                run.prepare()

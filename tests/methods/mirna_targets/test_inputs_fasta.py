@@ -283,13 +283,15 @@ def write_pairs(folder: Path, text: str) -> Path:
 )
 def test_restrict_lists_are_read(tmp_path: Path, text: str) -> None:
     assert read_restrict(write_pairs(tmp_path, text)) == [("a", "x"), ("b", "y")]
+    (tmp_path / "pairs.csv").write_text('miRNA,"transcript"\na,x\n"b",y\n')
+    assert read_restrict(tmp_path / "pairs.csv") == [("a", "x"), ("b", "y")]
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a\tx\nb\n", "line 2: found 1 field; expected 2: miRNA and transcript"),
-        ("a\tx\t3\n", "line 1: found 3 fields"),
+        ("a\tx\nb\n", "line 2: found 1 field: b; expected 2: miRNA and transcript"),
+        ("a\tx\t3\n", "line 1: found 3 fields: a, x, 3; expected 2"),
         ("# none\n", "found no pairs"),
         ("", "found an empty file"),
     ],

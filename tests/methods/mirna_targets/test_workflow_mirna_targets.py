@@ -195,6 +195,30 @@ def test_edges_point_to_genes_by_their_best_transcript(tmp_path: Path) -> None:
     assert any("genes.tsv: 1 of 9 transcripts" in text for text in warnings)
 
 
+def test_a_record_that_is_left_out_does_not_change_what_is_true_of_genes(tmp_path: Path) -> None:
+    """Genes are items of their own, and numbers of items are those of the evaluation, too."""
+    found = []
+    for name, left_out in (("all", ""), ("cut", ">tr-x\nSequence unavailable\n")):
+        folder = tmp_path / name
+        folder.mkdir()
+        write_random(folder)
+        rows = [f"tr-{k}\tg{k}" for k in range(9)]
+        (folder / "genes.tsv").write_text("\n".join([*rows, "tr-x\tg9"]) + "\n")
+        ranked = Analysis(folder, plain(genes="genes.tsv"), name="net").all()
+        best = pd.read_parquet(ranked.out / "network.parquet")[["source", "target"]][:3]
+        best.to_csv(folder / "gold.tsv", sep="\t", index=False)
+        with (folder / "transcripts.fa").open("a") as file:
+            file.write(left_out)
+        asked = plain(genes="genes.tsv", gold_standard="gold.tsv", on_bad_record="skip")
+        judged = Analysis(folder, asked, name="judged").all()
+        items = pd.read_parquet(judged.out / "items.parquet")
+        assert (~items["kept"]).sum() == bool(left_out)
+        assert items["item"].tolist() == [*range(len(items))]
+        found.append(read_json(judged.out / "evaluation.json"))
+    assert found[0]["aupr"] == found[1]["aupr"] > 0.9
+    assert found[0]["n_ranked"] == found[1]["n_ranked"]
+
+
 def test_gene_tables_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     write_random(tmp_path)
     (tmp_path / "genes.tsv").write_text("other-1\tg1\n")

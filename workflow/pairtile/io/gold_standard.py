@@ -14,10 +14,10 @@ from pairtile.io.names import GeneNames
 from pairtile.io.text_file import find_delimiter, read_list
 
 _SOURCE_HEADERS = {"source", "regulator", "tf", "from", "tf_name", "gene1", "gene_1"} | {
-    *("protein1", "node1", "source_genesymbol", "regulatorygene", "gene_a"),
+    *("protein1", "node1", "source_genesymbol", "regulatorygene", "gene_a", "mirna", "microrna"),
 }
 _TARGET_HEADERS = {"target", "gene", "to", "target_gene", "gene2", "gene_2"} | {
-    *("protein2", "node2", "target_genesymbol", "targetgene", "gene_b"),
+    *("protein2", "node2", "target_genesymbol", "targetgene", "gene_b", "transcript", "mrna"),
 }
 _SIGNS = {"+", "-", "+-", "?", "activation", "repression", "activator", "repressor", "unknown"} | {
     *("activates", "represses", "inhibition", "dual"),
@@ -43,8 +43,13 @@ def read_gold_standard(path: str | PathLike[str]) -> pd.DataFrame:
         no number, or no true edge at all.
     """
     rows = read_adj(path) if is_adj(path) else read_list(path, find_delimiter(path), r"\S+ +\S")
-    above = [field.lower() for field in rows[0][1][:2]] if rows and not is_adj(path) else []
-    has_header = len(above) > 1 and above[0] in _SOURCE_HEADERS and above[1] in _TARGET_HEADERS
+    above = [text.lower().replace(" ", "_") for _, fields in rows[:1] for text in fields[:2]]
+    has_header = (
+        len(above) > 1
+        and not is_adj(path)
+        and above[0] in _SOURCE_HEADERS
+        and above[1] in _TARGET_HEADERS
+    )
     if has_header:
         rows = rows[1:]
     if not rows:

@@ -131,11 +131,14 @@ def warning_of_absent(
     return message("names_not_kept", n=len(absent), listed=n_listed, kind=kind, names=names)
 
 
-def hint_of_names(listed: Sequence[str], genes: Sequence[str]) -> str:
-    """What to add where listed names are not among the genes; "" where no cause is seen."""
+def hint_of_names(
+    listed: Sequence[str], genes: Sequence[str], cure: str = f": state {_TWO_NAMES}"
+) -> str:
+    """What to add where listed names are not among the genes; "" where no cause is seen. ``cure``:
+    of names of another kind."""
     if {name.casefold() for name in listed} & {gene.casefold() for gene in genes}:
         return "; some differ in capitals only"
     if set(map(without_version, genes)).intersection(map(without_version, listed)):
         return "; some differ only in the version after the last point (see ignore_versions)"
     differ = different_kinds(listed, genes)
-    return differ and f"; {differ}: state {_TWO_NAMES}"
+    return differ and f"; {differ}{cure}"

@@ -79,9 +79,10 @@ def read_truth(
         "n_gold_repeated": int(usable.sum()) - len(edges),
     }
     if len(edges) == 0:
+        strange = next(iter([*gold["source"][source < 0], *gold["target"][target < 0]]), "")
         reasons = {
             "to itself": "self",
-            "with a name that is not in the table": "outside_table",
+            f"with a name that is not in the table, such as {strange!r}": "outside_table",
             "from a name that is no regulator": "source_not_regulator",
         }
         why = ", ".join(
@@ -100,7 +101,10 @@ def read_truth(
     is_judged_target[edges % len(index)] = True
     truth = Truth(universe, edges, is_source, is_judged_target)
     if truth.n_candidates == len(edges):
-        raise ValueError("every candidate edge is true; expected some that are not")
+        raise ValueError(
+            "every candidate edge is true (only targets that the gold standard names are judged); "
+            "expected some that are not, from another source"
+        )
     return truth, counts
 
 

@@ -38,6 +38,9 @@ PAIRS_AT_ONCE = 1 << 15
 # --- input ----------------------------------------------------------------------------------------
 
 
+_GENES = ": state genes: FILE, a table of two columns, transcript and gene"
+
+
 def prepare_expression(
     paths: tuple[str | PathLike[str], str | PathLike[str]],
     mirnas: Sequence[str],
@@ -114,7 +117,7 @@ def _ranks(
             table.source,
             "",
             f"no {kind} that is searched ({', '.join(table.genes[:3])}, ...)"
-            f"{hint_of_names(table.genes, names)}",
+            f"{hint_of_names(table.genes, names, _GENES if kind == 'transcript' else '')}",
             f"names as in the FASTA file: {names[0]}",
         )
     there = np.flatnonzero(rows >= 0)

@@ -16,7 +16,7 @@ from pairtile.errors import InputError
 from pairtile.io.in_memory import unless_in_memory
 from pairtile.io.names import GeneNames, check_characters, join_first
 from pairtile.io.regulators import hint_of_names
-from pairtile.io.text_file import open_lines
+from pairtile.io.text_file import find_delimiter, read_list
 from pairtile.methods.mirna_targets.arrays import SequenceArrays
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
 from pairtile.methods.mirna_targets.conservation import prepare_orthologs
@@ -125,12 +125,13 @@ def prepare_sequences(config: MirnaTargetsConfig) -> PreparedInput[SequenceArray
             )
         )
     if config.mirna_expression is not None and config.transcript_expression is not None:
+        headed = zip(transcripts.names, transcripts.symbols, strict=False)  # none of no header
         more.append(
             prepare_expression(
                 (config.mirna_expression, config.transcript_expression),
                 mirnas.names,
                 names,
-                genes,
+                {name: symbol for name, symbol in headed if symbol} | genes,
                 transcripts.spelled,
             )
         )
@@ -331,8 +332,8 @@ def items_table(mirnas: Fasta, transcripts: Fasta) -> tuple[pd.DataFrame, list[t
 def with_genes(
     items: pd.DataFrame, transcripts: Fasta, n_mirnas: int, genes: Mapping[str, str]
 ) -> tuple[pd.DataFrame, NDArray[np.int32]]:
-    """Add genes as items of their own, after all others; and of the kept transcripts in file order,
-    the item of each one's gene.
+    """Add genes as items of their own, after all others that are kept; and of the kept transcripts
+    in file order, the item of each one's gene.
 
     genes : of transcripts by name. A gene that is called as a transcript is that item; a transcript
     without a gene stands for itself.
@@ -341,14 +342,14 @@ def with_genes(
     item_of = dict(zip(kept["name"], kept["item"].tolist(), strict=True))
     named = {name: printable(genes[name]) for name in transcripts.names if name in genes}
     new = [gene for gene in dict.fromkeys(named.values()) if gene not in item_of]
-    item_of |= {gene: len(items) + k for k, gene in enumerate(new)}
+    item_of |= {gene: len(kept) + k for k, gene in enumerate(new)}
     called = pd.Series(new, dtype=object)
     rows = pd.DataFrame(
         {
             "name": called,
             "symbol": called,
             "gene": called,
-            "item": np.arange(len(new)) + len(items),
+            "item": 0,
             "kind": GENE,
             "kept": True,
             "reason": "",
@@ -358,12 +359,13 @@ def with_genes(
             "is_regulator": False,
         }
     )
-    joined = pd.concat([items, rows[list(items.columns)].astype(items.dtypes)], ignore_index=True)
+    parts = kept, rows[list(items.columns)], items[~items["kept"]]
+    joined = pd.concat(parts, ignore_index=True).assign(item=np.arange(len(items) + len(new)))
     of_transcript = [
         item_of[named[name]] if name in named else n_mirnas + k
         for k, name in enumerate(transcripts.names)
     ]
-    return joined, np.array(of_transcript, dtype=np.int32)
+    return joined.astype(items.dtypes), np.array(of_transcript, dtype=np.int32)
 
 
 # --- pairs to look at -----------------------------------------------------------------------------
@@ -416,7 +418,7 @@ def match_restrict(
             source,
             "",
             f"none of its {len(missing)} pairs ({shown}) in the two FASTA files"
-            f"{hint_of_names([name for _, name in missing], transcripts.names)}",
+            f"{hint_of_names([name for _, name in missing], transcripts.names, '')}",
             f"pairs such as {mirnas.names[0]} {transcripts.names[0]}, the miRNA first",
         )
     return found, missing, said
@@ -457,7 +459,7 @@ def read_transcript_genes(
             path,
             "",
             f"none of the {len(set(transcripts))} transcripts (such as {next(iter(genes))!r})"
-            f"{hint_of_names([*genes], transcripts)}",
+            f"{hint_of_names([*genes], transcripts, '')}",
             f"names as in the FASTA file, such as {transcripts[0]!r}",
         )
     return found, names.messages(len(genes), f"transcripts of {path}")
@@ -471,33 +473,22 @@ def read_name_pairs(
 ) -> list[tuple[str, str]]:
     """Read pairs of names in file order, each pair once.
 
-    Two fields a line, with a tab between them, or blanks (few names in FASTA files have any). Blank
-    lines and lines that start with ``#`` are passed over, and so is a first line whose fields are
-    among ``headers``, in any case. ``what``: what the fields are, for messages, such as ``miRNA
-    and transcript``.
+    Two fields a line, as ``io.text_file.read_list`` reads them: with tabs, commas or blanks between
+    them. A first line whose fields are among ``headers``, in any case, is passed over. ``what``:
+    what the fields are, for messages, such as ``miRNA and transcript``.
 
     Raises InputError: file missing or damaged, a line with another number of fields, or no pair.
     """
     pairs: dict[tuple[str, str], None] = {}
-    first = True
-    with open_lines(path) as lines:
-        for number, line in lines:
-            fields = [text.strip() for text in line.split("\t")]
-            if len(fields) != 2 or not all(fields):
-                fields = line.split()
-            if not fields or fields[0].startswith("#"):
-                continue
-            if len(fields) != 2:
-                raise InputError.at(
-                    path,
-                    f"line {number}",
-                    f"{len(fields)} field{'s' if len(fields) > 1 else ''}",
-                    f"2: {what}",
-                )
-            named = fields[0].lower() in headers[0] and fields[1].lower() in headers[1]
-            if not (first and named):
-                pairs[(fields[0], fields[1])] = None
-            first = False
+    for line, row in read_list(path, find_delimiter(path)):
+        fields = row if len(row) > 1 else row[0].split()
+        if len(fields) != 2 or not all(fields):
+            found = f"{len(fields)} field{'s' * (len(fields) != 1)}: {join_first(fields)}"
+            raise InputError.at(path, f"line {line}", found, f"2: {what}")
+        pairs[fields[0], fields[1]] = None
+    above = next(iter(pairs), ("", ""))
+    if all(name.lower() in known for name, known in zip(above, headers, strict=True)):
+        del pairs[above]
     if not pairs:
         raise InputError.at(path, "", "no pairs", f"{what} in each line")
     return list(pairs)
