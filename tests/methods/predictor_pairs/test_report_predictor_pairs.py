@@ -102,6 +102,12 @@ def test_findings_agree_with_the_tables(demo: Path) -> None:
     assert "bits, from g001 and g002)" in part(page, "findings")
 
 
+def test_who_acts_is_not_told_of_samples_without_time(demo: Path, tmp_path: Path) -> None:
+    said = "nothing says which of them acts"
+    assert said not in part(read_page(demo), "findings")
+    assert said in part(read_page(analysis(tmp_path, lag=0)), "findings")
+
+
 def test_ties_are_said_at_the_top_and_for_each_target(demo: Path) -> None:
     best = varied_best(demo)
     assert f"For {(best['n_ties'] > 1).sum()} of {len(best)} targets the best pair is one of" in (

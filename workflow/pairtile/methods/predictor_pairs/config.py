@@ -441,7 +441,9 @@ class PredictorPairsConfig(TableAnalysis):
         )
         named = self.samples.annotations is not None or self.samples.columns
         yield Rule(
-            given and named, "samples", "null beside levels (name their series under series)"
+            given and named,
+            "samples",
+            "null beside levels (name their series under series, columns in order of time)",
         )
         yield Rule(
             self.series is not None and self.samples.series is not None,

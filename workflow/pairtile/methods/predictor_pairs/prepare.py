@@ -89,13 +89,13 @@ def prepare_predictor_input(
     if series is not None:
         table.messages.extend(series.notes)
         design = replace(design, series=series.numbers, series_labels=series.names)
+    in_order = "columns_in_series" if design.series.size else "columns_as_times"
     if design.series.size:
         table.counts["series"] = int(design.series.max()) + 1
     else:  # without any series all samples are one
-        n_samples = len(table.samples)
-        design = replace(design, series=np.zeros(n_samples, dtype=np.int32))
-        if config.lag:
-            table.messages.append(message("columns_as_times", samples=n_samples))
+        design = replace(design, series=np.zeros(len(table.samples), dtype=np.int32))
+    if config.lag and config.samples.time is None:
+        table.messages.append(message(in_order, samples=len(table.samples)))
     found = _transitions(config, design, table)
     predictors = _selected_rows("regulators", given.regulators, config, table)
     targets = _selected_rows("targets", given.targets, config, table)
