@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from message_codes import codes
+from pairtile.io.expression import Expression
+from pairtile.preprocess.expression import prepare_expression
 from pairtile.preprocess.filled_in import are_filled_in
 
 
@@ -71,6 +74,35 @@ def test_measured_values_are_not(table):
         values[:, :3],
     ]
     assert [k for k, one in enumerate(good) if are_filled_in(one)] == []
+
+
+@pytest.mark.parametrize("rows", [2, 3, 4, 7, 8])
+@pytest.mark.parametrize("share", [0.2, 1.0])
+def test_rows_of_one_gene_that_were_averaged_are_not(table, rows, share):
+    """Whatever their number, and of however many genes there are several."""
+    values, _ = table
+    probes = values.round(3) + np.random.default_rng(1).normal(0, 0.2, (rows, *values.shape))
+    several = np.arange(len(values))[:, None] < share * len(values)
+    assert not are_filled_in(np.where(several, probes.round(3).mean(axis=0), values.round(3)))
+
+
+def alarm(values):
+    genes, samples = (
+        ["gs"[k] + str(n) for n in range(size)] for k, size in enumerate(values.shape)
+    )
+    return "values_filled_in" in codes(
+        prepare_expression(Expression(values, genes, samples)).warnings
+    )
+
+
+def test_parts_of_reads_are_counted_and_means_of_whole_numbers_are_told(table):
+    values, missing = table
+    draw = np.random.default_rng(2)
+    counts = draw.poisson(np.exp(values / 2)).astype(float)
+    shared = sum(draw.poisson(0.05, counts.shape) / hits for hits in range(2, 8))
+    assert not alarm((counts + shared).round(2))  # featureCounts -M --fraction
+    assert not alarm((counts + shared).round(3))  # Salmon
+    assert alarm(imputed(np.exp2(values).round(), missing, 10))
 
 
 @pytest.mark.parametrize("limit", [0.0, 0.5])

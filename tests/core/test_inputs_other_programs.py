@@ -607,6 +607,27 @@ def test_codes_of_missing_values_are_refused(tmp_path: Path, code: float) -> Non
             read(tmp_path, FRAME.mask(missing, code))
 
 
+@pytest.mark.parametrize("frame", [FRAME, LOGS], ids=["counts", "logarithms"])
+def test_minus_nine_alone_below_zero_is_a_code(tmp_path: Path, frame: pd.DataFrame) -> None:
+    missing = RNG.random(FRAME.shape) < 0.05
+    with pytest.raises(InputError, match=f"-9 in {missing.sum()} cells"):
+        read(tmp_path, frame.abs().mask(missing, -9))
+
+
+def test_minus_nine_among_others_below_zero_is_a_value(tmp_path: Path) -> None:
+    zeros = RNG.random(FRAME.shape) < 0.05
+    ratios = LOGS.sub(LOGS.mean(axis=1), axis=0)
+    good = [
+        np.log10(FRAME.mask(zeros, 0) ** 2 + 1e-9),
+        (3 * ratios).mask(zeros, -9),
+        (ratios / ratios.std()).mask(zeros, -9),
+        (LOGS - 10).clip(lower=-9),
+        LOGS.mask(zeros, LOGS.min().min() - 1),
+    ]
+    for frame in good:
+        assert read(tmp_path, frame).values.min() == frame.min().min()
+
+
 def test_the_logarithm_of_zero_plus_little_is_no_code(tmp_path: Path) -> None:
     frame = np.log2(FRAME.mask(FRAME < 10, 0) + 0.001)
     np.testing.assert_allclose(read(tmp_path, frame).values, frame)

@@ -68,6 +68,29 @@ def test_without_a_fit_positions_are_as_in_the_file(tmp_path: Path) -> None:
     assert any("not superposed (fit: false)" in note for note in prepared.notes)
 
 
+@pytest.mark.parametrize("fit", ["protein and name CA", "least_moving", "protein and name CA CB"])
+@pytest.mark.parametrize("step", [0.0, 1.0], ids=["replicas alike", "replicas elsewhere"])
+def test_frozen_atoms_hold_the_frame(fit: str, step: float, tmp_path: Path) -> None:
+    keys, frames = write(tmp_path)
+    frozen = molecule().select_atoms("protein and name CA").indices[2:7]
+    frames[:, frozen] = frames[0, frozen]
+    runs = [
+        store(tmp_path, molecule(), frames + k * step, f"frozen_{k}.{end}")
+        for k, end in enumerate(["xtc", "dcd"])
+    ]
+    keys = {"topology": keys["topology"], "trajectories": runs, "select": "protein and name CA"}
+    prepared, as_they_are = prepare(**keys, fit=fit), prepare(**keys, fit=False)
+    assert numbers_by_code(prepared.warnings)["fit_still"]["n"] == 5
+    assert prepared.counts["fit_atoms"] == 5
+    assert np.flatnonzero(prepared.items["constant"]).tolist() == [2, 3, 4, 5, 6]
+    expected = np.asarray(as_they_are.state["series"])
+    found = np.asarray(prepared.state["series"])
+    expected = expected - expected[2:7, :, :1].mean(axis=0)  # their centroid is the origin
+    assert np.abs(found - expected)[:, :, :30].max() < 0.02
+    moving = prepare(**write(tmp_path)[0], fit=fit, select="protein and name CA")
+    assert "fit_still" not in numbers_by_code(moving.warnings)
+
+
 def test_the_series_do_not_depend_on_how_frames_lie(tmp_path: Path) -> None:
     from scipy.spatial.transform import Rotation
 

@@ -73,6 +73,27 @@ def test_columns_of_a_variable_belong_together(tmp_path: Path) -> None:
     assert np.abs(read(path, dimensions=3)[:, 1] + VALUES).max() < 1e-12
 
 
+@pytest.mark.parametrize("form", ["npy", "text", "own"])
+def test_positions_of_many_atoms_without_names_are_numbered(form: str, tmp_path: Path) -> None:
+    flat = np.random.default_rng(4).normal(size=(25, 120))
+    path = written(tmp_path, "\t".join(f"c{k}" for k in range(120)) + "\n" + lines(values=flat))
+    names = [f"c{k}" for k in range(0, 120, 3)]
+    if form == "npy":
+        path, names = str(tmp_path / "p.npy"), [f"variable_{k}" for k in range(1, 41)]
+        np.save(path, flat)
+    elif form == "text":
+        path = written(tmp_path, lines(values=flat))
+        names = [f"column_{k}" for k in range(1, 121, 3)]
+    assert open_series_table(path, dimensions=3).names == names
+    assert np.allclose(read(path, dimensions=3), flat.reshape(25, 40, 3), atol=1e-6)
+
+
+def test_arrays_of_more_than_three_dimensions_are_refused(tmp_path: Path) -> None:
+    np.save(tmp_path / "p.npy", np.ones((25, 3, 40)))
+    with pytest.raises(InputError, match=r"\(25, 3, 40\).* with 1 to 3 dimensions"):
+        open_series_table(str(tmp_path / "p.npy"))
+
+
 def test_frames_are_sliced_as_those_of_trajectories(tmp_path: Path) -> None:
     path = written(tmp_path, lines())
     assert np.allclose(read(path, start=3, step=4)[:, :, 0], VALUES[3::4])

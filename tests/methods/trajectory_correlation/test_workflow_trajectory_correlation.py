@@ -332,7 +332,7 @@ def test_what_would_take_too_long_is_left_out_and_said(
 
 
 def test_communities_of_noise_are_not_claimed(tmp_path: Path) -> None:
-    files = write_runs(tmp_path, slow(400, 16, 5, seed=3))
+    files = write_runs(tmp_path, slow(400, 16, 3, seed=3))
     changes = {"estimator": {"kind": "gaussian"}, "keep": {"p_value": 0.05}}
     out = Analysis(tmp_path, section(time_series=files, **changes)).all().out
     summary = read_json(out / "summary.json")

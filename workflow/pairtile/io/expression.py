@@ -214,7 +214,7 @@ def _visible(name: str) -> str:
 
 def _check_codes(path: str | PathLike[str], values: Values) -> None:
     """Refuse a negative value that stands for a missing one: it is in several cells and twice as
-    far below all others as these are from each other; -99, -999 and the like also where they are
+    far below all others as these are from each other; -9, -99 and the like also where they are
     the only negative values."""
     if isinstance(values, SparseRows):
         return
@@ -234,9 +234,10 @@ def _check_codes(path: str | PathLike[str], values: Values) -> None:
         return
     second, _ = least(lowest)
     n, distance = count(lambda part: part == lowest, values), second - lowest
-    nines = re.fullmatch("-99+", f"{lowest:.16g}") and (
-        second >= 0.0 or distance > highest - second
-    )
+    # The log10 of 0 + 1e-9 is -9 as well, but no logarithm beside it reaches 9.
+    nines = re.fullmatch(
+        "-9+" if second >= 0.0 and highest > 9.0 else "-99+", f"{lowest:.16g}"
+    ) and (second >= 0.0 or distance > highest - second)
     far = (
         values.size >= 30  # fewer do not say what is far from them
         and distance > 2.0 * (highest - second)

@@ -196,7 +196,9 @@ def prepare_expression(
     cleaning.n_missing_input = counted.n_missing.astype(np.int32)
     say_done(message("table_read", source=expression.source, genes=n_genes, samples=n_samples))
     say_done(message("missing_values", n=int(counted.n_missing.sum()), values=n_genes * n_samples))
-    if isinstance(values, np.ndarray) and not scale.whole_numbers and are_filled_in(values):
+    # Parts of reads have two or three decimals; a mean of 5 or 10 whole numbers has one.
+    of_reads = scale.whole_numbers or (scale.estimated and scale.decimals in (2, 3))
+    if isinstance(values, np.ndarray) and not of_reads and are_filled_in(values):
         cleaning.add_message("values_filled_in")
     if chosen.normalize == chosen.log2 == chosen.pseudocount == "auto" and (
         undone := undo_scaling(expression, scale, scratch)

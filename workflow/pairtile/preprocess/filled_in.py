@@ -44,8 +44,9 @@ def _longer_share(values: Float64Array) -> float:
     row, in rows and columns where these are few: 1.234 and 12.34 both have four digits."""
 
     def decimals_of(rows: Float64Array) -> IntegerArray:
-        doubled = 2.0 * np.abs(rows)  # duplicates that are averaged have a digit more
-        return np.sum([~in_decimals(doubled, k) for k in range(MAX_DECIMALS)], axis=0)
+        # Where two, four or eight rows of a gene are averaged, half of the values have a digit more
+        # than the others.
+        return np.sum([~in_decimals(8.0 * np.abs(rows), k) for k in range(MAX_DECIMALS)], axis=0)
 
     # So many values that they stay in a core's caches.
     parts = np.array_split(values, 1 + (values.size >> 14))
@@ -84,11 +85,17 @@ def _holds_means(values: Float64Array) -> bool:
     some = values[:, evenly_spaced(values.shape[1], MAX_LINES)]
     own, near = some[rows], some[np.argsort(distances, axis=1)[:, :NEIGHBOURS]]
     found = _are_means(own, near)
-    # A row may be the mean of others altogether. And numbers of a unit, such as shares of a total,
-    # are means of others by chance, also of those that are near another row.
+    # A row may be the mean of others altogether.
     n_found = (found & (found.mean(axis=1, keepdims=True) < 0.5)).sum()
+    # Numbers of a unit, such as shares of a total, or thirds of numbers of few digits (averages of
+    # three rows of a gene), are means of others by chance: also of those that are near another row,
+    # and where they stand in another column.
     return bool(
-        n_found >= MIN_MEANS and n_found >= MIN_MEANS + 10 * _are_means(own, near[::-1]).sum()
+        n_found >= MIN_MEANS
+        and n_found
+        >= MIN_MEANS
+        + 10 * _are_means(own, near[::-1]).sum()
+        + 10 * _are_means(np.roll(own, 1, axis=1), near).sum()
     )
 
 

@@ -191,34 +191,41 @@ class _Preparation:
         return np.ones(self.input.n_atoms)
 
     def _least_moving(self, atoms: Int64Array) -> Int64Array:
-        """``atoms``, or those of them that move least under ``fit: least_moving``; by default a
-        warning where these would make a difference."""
-        if self.config.fit not in (DEFAULT_FIT, "least_moving"):
-            return atoms
+        """``atoms``, or those of them that never move; or that move least under ``fit:
+        least_moving``; by default a warning where these would make a difference."""
         runs = self.input.runs
         # Some million coordinates are enough, in 20 to 200 frames.
         n_frames = int(np.clip((1 << 23) // (3 * atoms.size), 20, 200))
         step = max(1, sum(len(run.frames) for run in runs) // n_frames)
         parts = [part for run in runs for part, _ in self._blocks(run, atoms, run.frames[::step])]
+        # Frozen atoms stay where they are in the files (XTC rounds to 0.01 Angstrom). Superposed on
+        # others, they would follow these, and be those that correlate most.
+        still = np.all([np.ptp(part, axis=0).max(axis=1) < 0.015 for part in parts], axis=0)
+        held = 1 < still.sum() < still.size and spans_a_plane(centred(self.first[atoms[still]]))
+        if not held and self.config.fit not in (DEFAULT_FIT, "least_moving"):
+            return atoms
         frames = np.concatenate(parts)
-        core = least_moving(frames)
+        core = still if held else least_moving(frames)
         share = 0.0 if core.all() else changed_pairs(frames, np.ones(atoms.size, bool), core)
         # Frames are superposed by all atoms where a smaller share of the pairs changes.
-        if share < 0.1:
+        if share < 0.1 and not held:
             return atoms
         squares = (moves(frames, np.flatnonzero(core)) ** 2).sum(axis=2).mean(axis=0)
         within, beyond = (np.sqrt(squares[part].mean()) for part in (core, ~core))
-        code = "fit_core" if self.config.fit == "least_moving" else "fit_moves"
-        table = residues_of(self.input.universe, atoms).table
+        code = "fit_core" if held or self.config.fit == "least_moving" else "fit_moves"
+        table, part = (
+            residues_of(self.input.universe, some).table for some in (atoms, atoms[core])
+        )
         self.messages.append(
             message(
-                code,
+                "fit_still" if held else code,
                 n=core.sum(),
                 of=atoms.size,
                 within=within,
                 beyond=beyond,
                 share=share,
                 selection=selection_of(table, core) if len(table) == core.size else "",
+                names=join_first(part["label"].tolist()),
             )
         )
         return atoms[core] if code == "fit_core" else atoms

@@ -86,15 +86,20 @@ def open_series_table(
 
 
 def _variables(opened: _Text | _Array, path: str, dimensions: int) -> tuple[list[str], int]:
-    if isinstance(opened, _Array) and opened.shape[1:][1:]:
+    if isinstance(opened, _Array) and opened.shape[2:]:
         return opened.columns, opened.shape[2]
     columns = opened.columns
     if not columns or len(columns) % dimensions:
         raise InputError.at(
             path, "", f"{len(columns)} columns of values", f"a multiple of {dimensions}"
         )
-    firsts = columns[::dimensions]
-    if dimensions > 1:
+    firsts = (
+        columns[::dimensions]
+        if isinstance(opened, _Text)
+        else columns[: len(columns) // dimensions]  # an array's number its variables
+    )
+    # x of p.x and q.x is a coordinate; 1 and 0 of column_1 and column_40 are none.
+    if dimensions > 1 and len({name[-1:].lower() for name in firsts}) == 1:
         firsts = [_COORDINATE.sub("", name) or name for name in firsts]
     repeated = [name for n, name in enumerate(firsts) if name in firsts[:n]]
     if repeated:
@@ -106,12 +111,14 @@ class _Array:
     def __init__(self, path: str) -> None:
         self.path = path
         values = self._opened()
-        if values.ndim not in (2, 3) or values.dtype.kind not in "fiu" or 0 in values.shape:
+        shaped = values.ndim in (2, 3) and max(values.shape[2:], default=1) <= 3
+        if not shaped or values.dtype.kind not in "fiu" or 0 in values.shape:
             raise InputError.at(
                 path,
                 "",
                 f"an array of shape {values.shape} and type {values.dtype}",
-                "numbers of shape (frames, columns) or (.., .., d)",
+                "numbers of shape (frames, columns) or (frames, variables, dimensions) with 1 to 3 "
+                "dimensions (NumPy's transpose exchanges axes)",
             )
         self.shape = values.shape
         self.n_frames = values.shape[0]
@@ -130,11 +137,10 @@ class _Array:
 
     def _opened(self) -> NDArray:
         try:
-            values: NDArray = np.load(self.path, mmap_mode="r", allow_pickle=False)
+            return np.asanyarray(np.load(self.path, mmap_mode="r", allow_pickle=False))
         except Exception as error:  # a damaged header may make NumPy raise anything
             why = str(error) or type(error).__name__
             raise InputError.at(self.path, "", f"no sound .npy file ({why})", "one") from error
-        return values
 
 
 class _Text:

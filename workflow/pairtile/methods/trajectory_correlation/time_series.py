@@ -138,8 +138,9 @@ class SeriesWriter:
         )
         items = pd.concat([kept, rest], ignore_index=True) if dropped else kept
         items.insert(0, "item", np.arange(len(items), dtype=np.int32))
-        types = {"residue": np.int32, "n_observed": np.int32, "kept": bool, "constant": bool}
-        items = items.astype(types)
+        items = items.astype(
+            {"residue": np.int32, "n_observed": np.int32, "kept": bool, "constant": bool}
+        )
         replicas = len(self.names)
         prepared: PreparedInput[MotionArrays] = PreparedInput(
             items,
@@ -239,8 +240,14 @@ def prepare_tables(
                 f"{first.dimensions}, as in {first.path}",
             )
         if table.names != first.names:
-            other = next((n for n in table.names if n not in first.names), None)
-            other = other or next((n for n in first.names if n not in table.names), "another order")
+            other = next(
+                (
+                    n
+                    for n in table.names + first.names
+                    if n not in table.names or n not in first.names
+                ),
+                "another order",
+            )
             raise InputError.at(
                 table.path,
                 "",
