@@ -309,6 +309,25 @@ def test_the_long_form_is_refused_with_a_command(
         read_expression(tmp_path / "t.csv")
 
 
+@pytest.mark.parametrize(
+    ("columns", "of_gene", "is_sure"),
+    [
+        (["SampleID", "Analyte"], "Analyte", True),
+        (["patient_id", "Metabolite"], "Metabolite", True),
+        (["Assay", "bcr_patient_barcode"], "Assay", True),
+        (["Day", "Peptide"], "Day", False),
+    ],
+)
+def test_the_long_form_is_turned_by_what_is_known_of_either_column(
+    tmp_path: Path, columns: list[str], of_gene: str, is_sure: bool
+) -> None:
+    pairs = pd.MultiIndex.from_product([[f"a{k}" for k in range(9)], SAMPLES], names=columns)
+    pairs.to_frame(index=False).assign(value=1.5).to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(InputError, match=rf"long form.*pivot\(index='{of_gene}'") as refused:
+        read_expression(tmp_path / "t.csv")
+    assert ("reverse" in str(refused.value)) is not is_sure
+
+
 @pytest.mark.parametrize("order", ["by gene", "by sample", "none"])
 def test_the_long_form_is_known_in_any_format_and_order(tmp_path: Path, order: str) -> None:
     random = np.random.default_rng(2)
@@ -386,6 +405,29 @@ def test_a_table_that_lies_the_other_way_is_refused_with_its_cure(tmp_path: Path
     turned.to_parquet(tmp_path / "t.parquet")
     with pytest.raises(InputError, match="orientation: samples_in_rows"):
         read_expression(tmp_path / "t.parquet")
+
+
+@pytest.mark.parametrize("above", ["Sample", "sample_id", "PatientID", "Subject", "cell line"])
+@pytest.mark.parametrize("others", [{}, {"Age": range(8), "Sex": list("FM" * 4)}])
+def test_a_word_for_samples_above_the_names_of_rows_tells_how_a_table_lies(
+    tmp_path: Path, above: str, others: dict[str, list[object]]
+) -> None:
+    names = [*(f"{a}{b}x{k}" for a in "BCDF" for b in "GHK" for k in range(10))]
+    lying = FRAME.set_axis(names).T.set_axis([f"P{k}" for k in range(8)]).assign(**others)
+    lying.to_csv(tmp_path / "t.csv", index_label=above)
+    with pytest.raises(InputError, match=f"found '{above}' .*orientation: samples_in_rows"):
+        read_expression(tmp_path / "t.csv")
+    lying.index.name = above
+    with pytest.raises(InputError, match="orientation: samples_in_rows"):
+        pairtile.infer_network(lying)
+
+
+@pytest.mark.parametrize("above", ["Sample", "Gene/Sample", "sample_gene", "Cell type"])
+def test_a_word_for_samples_may_stand_above_names_of_genes(tmp_path: Path, above: str) -> None:
+    names = [*(f"{a}{b}x{k}" for a in "BCDF" for b in "GHK" for k in range(10))]
+    for genes in (NAMES, names):
+        expression = read(tmp_path, FRAME.set_axis(genes), index_label=above)
+        assert expression.genes == genes
 
 
 def test_a_sample_called_as_a_statistic_that_it_is_not_stays(tmp_path: Path) -> None:

@@ -33,8 +33,12 @@ def read_adj(path: str | PathLike[str]) -> list[Row]:
                 continue
             place = f"line {line}"
             if len(fields) % 2 == 0:
-                found = f"{len(fields)} fields"
-                raise InputError.at(path, place, found, "a regulator, then targets with a number")
+                raise InputError.at(
+                    path,
+                    place,
+                    f"{len(fields)} fields",
+                    "a regulator, then targets with a number",
+                )
             regulator, targets, numbers = fields[0], fields[1::2], fields[2::2]
             if not (regulator and all(targets)):
                 raise InputError.at(path, place, "an empty name", "regulator and targets")

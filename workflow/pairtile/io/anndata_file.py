@@ -92,8 +92,9 @@ def read_h5ad(
     refuse = partial(InputError.at, path)
     with _open(path, "an .h5ad file") as file:
         if "obs" not in file or "var" not in file:
-            content = f"HDF5 with {', '.join(file) or 'nothing'}"
-            raise InputError.at(path, "", content, "AnnData with obs and var")
+            raise InputError.at(
+                path, "", f"HDF5 with {', '.join(file) or 'nothing'}", "AnnData with obs and var"
+            )
         cells, held = _matrices(path, file)
         found = find_matrix(held, layer, refuse)
         stored = found.matrix
@@ -104,8 +105,9 @@ def read_h5ad(
         n_genes = len(held.genes_of_raw if found.source == "raw" else held.genes)
         shape = _shape(stored)
         if shape != (len(cells), n_genes):
-            expected = f"{len(cells)} cells x {n_genes} genes"
-            raise InputError.at(path, found.source, f"shape {shape}", expected)
+            raise InputError.at(
+                path, found.source, f"shape {shape}", f"{len(cells)} cells x {n_genes} genes"
+            )
         notes = [message("anndata_values", source=found.source), *found.notes]
         chosen = np.arange(len(cells))
         if obs:
@@ -416,8 +418,12 @@ def read_loom(path: str | PathLike[str], scratch: Path | None = None) -> Table:
     """
     with _open(path, "loom") as file:
         if not {"matrix", "row_attrs", "col_attrs"} <= set(file):
-            found = f"HDF5 with {', '.join(file) or 'nothing'}"
-            raise InputError.at(path, "", found, "matrix, row_attrs and col_attrs of a loom file")
+            raise InputError.at(
+                path,
+                "",
+                f"HDF5 with {', '.join(file) or 'nothing'}",
+                "matrix, row_attrs and col_attrs of a loom file",
+            )
         matrix, shape = file["matrix"], tuple(file["matrix"].shape)
         check_unpacked_size(path, _bytes(matrix))
 

@@ -121,8 +121,9 @@ def _select_columns(
     rest = [k for k in range(len(schema)) if k not in index]
     found = choose_columns(head.iloc[:, rest], kinds, path, f"pd.read_parquet({str(path)!r})")
     if found.names is None and not index:
-        expected = "one that holds the names"
-        raise InputError.at(path, "", "no text column and no pandas index", expected)
+        raise InputError.at(
+            path, "", "no text column and no pandas index", "one that holds the names"
+        )
     names_at = index[0] if found.names is None else rest[found.names]
     symbols = None if found.symbols is None else rest[found.symbols]
     return names_at, found._replace(values=[rest[k] for k in found.values], symbols=symbols)

@@ -51,8 +51,7 @@ def _find_layout(path: str | PathLike[str], kinds: Kinds) -> tuple[Layout, int]:
         texts = [text.strip() for text in second[:n]]
         # Python refuses to read numbers of some thousand digits.
         if len(texts) < n or not all(text.isdecimal() and len(text) <= 18 for text in texts):
-            found = repr("\t".join(second))
-            raise InputError.at(path, f"line {line}", found, f"{n} whole numbers")
+            raise InputError.at(path, f"line {line}", repr("\t".join(second)), f"{n} whole numbers")
         n_rows, n_columns, n_row_labels, n_column_labels = (*map(int, texts), 1, 0)[:4]
         labels = 1 + n_row_labels
         header_line, header = next(rows, (3, []))

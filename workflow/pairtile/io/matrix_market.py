@@ -286,8 +286,12 @@ def _prefix(folder: Path) -> str:
         return ""
     if len(found) > 1:
         listed = ", ".join(sorted(found)[:8])
-        expected = "one (give each matrix a folder of its own)"
-        raise InputError.at(folder, "", f"{len(found)} matrices ({listed})", expected)
+        raise InputError.at(
+            folder,
+            "",
+            f"{len(found)} matrices ({listed})",
+            "one (give each matrix a folder of its own)",
+        )
     return found.pop()
 
 
@@ -296,8 +300,12 @@ def _find(folder: Path, prefix: str, names: tuple[str, ...]) -> Path:
         if (folder / f"{prefix}{name}").is_file():
             return folder / f"{prefix}{name}"
     found = ", ".join(sorted(p.name for p in folder.iterdir())[:8]) or "nothing"
-    expected = f"one of {', '.join(prefix + name for name in names)}"
-    raise InputError.at(folder, "", f"{found} in the folder", expected)
+    raise InputError.at(
+        folder,
+        "",
+        f"{found} in the folder",
+        f"one of {', '.join(prefix + name for name in names)}",
+    )
 
 
 def gene_names(

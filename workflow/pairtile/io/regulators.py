@@ -47,8 +47,12 @@ def read_regulators(path: str | PathLike[str], kind: str = "regulator") -> list[
     names: dict[str, None] = {}
     for line, fields in read_list(path, find_delimiter(path) if table else "\t"):
         if len(fields) > 1:
-            expected = "one name a line (of a table, the column of names alone)"
-            raise InputError.at(path, f"line {line}", f"{len(fields)} fields", expected)
+            raise InputError.at(
+                path,
+                f"line {line}",
+                f"{len(fields)} fields",
+                "one name a line (of a table, the column of names alone)",
+            )
         names[fields[0]] = None
     if not names:
         raise InputError.at(path, "", "no names", f"one {kind} a line")

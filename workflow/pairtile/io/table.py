@@ -74,6 +74,15 @@ FIRST_ROWS, FIRST_CELLS = 50, 500_000
 
 _TEXT = ("string", "categorical")
 
+_OF_GENES = re.compile(r"gene|symbol|probe|protein|feature|transcript")
+_OF_SAMPLES = re.compile(
+    r"(?!.*gene)(?:[a-z]+[_. ])*(?:sample|patient|participant|subject|individual|donor|specimen"
+    r"|barcode|cell(?:[_. ]?line)?|case|run|aliquot|animal)s?"
+    r"(?:[_. ]?(?:id|name|no|nr|number|code|barcode|label))?s?",
+    re.IGNORECASE,
+)
+"""What people write above names of genes, in small letters, and above those of samples."""
+
 
 class ChosenColumns(NamedTuple):
     """``values``: places of the columns of numbers that are used. ``names``: of that with the names
@@ -109,9 +118,8 @@ def choose_columns(
         header = [str(head.index.name or "index")] * own + names
         cells = [[str(label)] * own + row for label, row in zip(head.index, rows, strict=True)]
         refuse_other_forms(table, read, header, cells, several)
-    of_rows = [k for k in annotations if k != at_names]
     left_out = {*annotations, *no_samples, at_names}
-    notes = notes_of_columns(names, of_rows, no_samples, kinds)
+    notes = notes_of_columns(names, [k for k in annotations if k != at_names], no_samples, kinds)
     at_symbols = symbols if kinds.row == "gene" and symbols != at_names else None
     if at_symbols is not None:
         notes.append(message("symbols_in_table", column=names[at_symbols]))
@@ -126,20 +134,14 @@ def refuse_other_forms(
     rows: Sequence[Sequence[str]],
     kinds: Mapping[str, Sequence[int]],
 ) -> None:
-    """Refuse a table with samples in rows, by the names of both sides, one with a row for each gene
-    and sample, and one with several columns of values (``kinds``) for a sample.
+    """Refuse a table with a row for each gene and sample, one with samples in rows, by the names of
+    both sides, and one with several columns of values (``kinds``) for a sample.
 
     ``read``: what reads it in pandas; "": it is in memory. ``names``: those of all fields, names of
     the rows first. ``rows``: the first few.
     """
     line = "line 1" * ("csv" in read)
     fields = [[text.strip() for text in field] for field in zip(*rows, strict=True)]
-    if seem_genes(names[1:]) and not seem_genes(fields[0]):
-        found = (
-            f"columns named as genes ({join_first(names[1:])}), rows not ({join_first(fields[0])})"
-        )
-        expected = "genes in rows, or orientation: samples_in_rows"
-        raise InputError.at(table, line, found, expected)
     keys = [k for k, name in enumerate(names) if not is_annotation(name)]
     shares = [
         np.mean([x in MISSING or is_number(x.replace(",", ".")) or is_marked(x) for x in field])
@@ -166,19 +168,40 @@ def refuse_other_forms(
         and 0 < len(numbers - {j}) < 3
         and len(set(zip(fields[i], fields[j], strict=True))) == len(rows)
     ]
-    if pairs:
-        gene, sample = sorted(
-            pairs[0],
-            key=lambda k: (
-                not re.search("gene|symbol|probe|protein|feature|transcript", names[k].lower())
-            ),
+    # Samples are called alike but for numbers, genes are not: their names may stand under "Sample"
+    # where it names the columns.
+    n_stems = [
+        len({re.sub(r"\d", "", x) for x in side[:FIRST_ROWS]}) for side in (fields[0], names[1:])
+    ]
+    of_samples = _OF_SAMPLES.fullmatch(names[0].strip()) and n_stems[0] <= n_stems[1]
+    of_genes = seem_genes(names[1:])
+    if (of_genes or of_samples) and not pairs and not seem_genes(fields[0]):
+        found = (
+            f"columns named as genes ({join_first(names[1:])}), rows not ({join_first(fields[0])})"
+            if of_genes
+            else f"{names[0]!r} above the names of the rows ({join_first(fields[0])})"
         )
+        other_word = f" (under another word than {names[0]!r})" * (not of_genes)
+        expected = f"genes in rows{other_word}, or orientation: samples_in_rows"
+        raise InputError.at(table, line, found, expected)
+    if pairs:
+        ranks = {
+            k: bool(_OF_SAMPLES.fullmatch(names[k].strip()))
+            - bool(_OF_GENES.search(names[k].lower()) or seem_genes(fields[k]))
+            for k in pairs[0]
+        }
+        gene, sample = sorted(pairs[0], key=ranks.__getitem__)
         value = names[max(numbers - {gene, sample})]
         cure = (
             f"t.reset_index().pivot(index={names[gene]!r}, columns={names[sample]!r}, "
             f"values={value!r})"
         )
-        found = f"the long form, with a row for each {names[gene]!r} and {names[sample]!r}"
+        found = (
+            f"the long form, with a row for each gene ({names[gene]!r}) and sample "
+            f"({names[sample]!r})"
+            + ", or the reverse: then exchange index and columns in the command"
+            * (ranks[gene] == ranks[sample])
+        )
     elif kinds:
         # One whose name is no part of another's, so that the command finds it alone.
         alone = [kind for kind in kinds if not any(kind in k for k in kinds if k != kind)]
@@ -189,13 +212,13 @@ def refuse_other_forms(
         found = f"several columns of numbers of {of} sample: {shown}"
     else:
         return
-    expected = f"one column for each sample of the study, which this makes of a table t: {cure}"
-    if read:
-        expected = (
-            "one column for each sample of the study, which this writes (join the tables of "
-            f'several files): python -c "import pandas as pd; t = {read}; {cure}'
-            ".to_csv('table.tsv', sep='\\t')\""
-        )
+    command = (
+        "writes (join the tables of several files): "
+        f"python -c \"import pandas as pd; t = {read}; {cure}.to_csv('table.tsv', sep='\\t')\""
+        if read
+        else f"makes of a table t: {cure}"
+    )
+    expected = f"one column for each sample of the study, which this {command}"
     raise InputError.at(table, line, found, expected)
 
 
@@ -241,12 +264,12 @@ def check_names(
     check_characters(file, kind, names)
     if repeated or not has_name_fault(names):
         return
-    twice = [name for name, times in Counter(names).items() if times > 1]
+    n_times = Counter(names)
+    twice = [name for name in n_times if n_times[name] > 1]
     shown = []
     for name in twice[:_SHOWN]:
-        at = [k for k, other in enumerate(names) if other == name]
-        places = place(at[:_SHOWN])
-        shown.append(f"{name!r} {len(at)} times" + (f" ({places})" if places else ""))
+        places = place([k for k, other in enumerate(names) if other == name][:_SHOWN])
+        shown.append(f"{name!r} {n_times[name]} times" + (f" ({places})" if places else ""))
     more = ", ..." if len(twice) > _SHOWN else ""
     if kind == "gene" and converted_names(twice):
         more += " (a spreadsheet takes MARCH1 and MARC1 for the same date)"

@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.large_table import GrowingTable, count
 from pairtile.errors import InputError
-from pairtile.io.by_products import by_product_rows, find_columns
+from pairtile.io.by_products import COVARIATES, by_product_rows, column_key, find_columns
 from pairtile.io.names import join_first
 from pairtile.io.number_marks import Marks, find_marks, is_marked, without_marks
 from pairtile.io.table import (
@@ -120,8 +120,9 @@ def find_layout(path: str | PathLike[str], kinds: Kinds) -> Layout:
     if numbered:
         notes.append(message("row_numbers", column=names[0]))
         symbols = None
-    of_rows = [k for k in annotations if not (numbered and k == 0)]
-    notes += notes_of_columns(names, of_rows, no_samples, kinds)
+    notes += notes_of_columns(
+        names, [k for k in annotations if k != 0 or not numbered], no_samples, kinds
+    )
     if symbols is not None and kinds.row == "gene":
         notes.append(message("symbols_in_table", column=names[symbols]))
     labels = 1 + next((k for k, name in enumerate(left_out) if name != k), len(left_out))
@@ -525,7 +526,9 @@ def read_careful(path: str | PathLike[str], layout: Layout) -> Rows:
                     f"field {at + 1} ({kinds.column} {column!r})",
                     _found(text, value),
                     "a finite number, or one of NA, NaN, N/A, null, None or nothing if it is "
-                    "missing",
+                    "missing"
+                    + " (if samples are in rows, set orientation: samples_in_rows)"
+                    * (kinds.row == "gene" and column_key(column) in COVARIATES),
                 )
             rows[-1].append(value)
             if plain != text:
