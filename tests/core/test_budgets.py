@@ -13,9 +13,9 @@ PACKAGE = ROOT / "workflow/pairtile"
 
 # Statements of Python that the package, its core and each method may have: these numbers only ever
 # go down. Write the new one when there are fewer.
-MAX_PACKAGE = 44_828
+MAX_PACKAGE = 44_824
 CORE = ("engine", "declare", "config", "io", "preprocess", "report", "steps", "runtime", "api")
-MAX_CORE = 13_260
+MAX_CORE = 13_256
 MAX_OF_METHODS = {  # without their kernels
     "mirna_targets": 4_753,
     "multimodal_correlation": 3_799,
