@@ -1152,3 +1152,21 @@ def test_cells_in_memory_are_looked_through_as_those_of_a_file(tmp_path: Path) -
     found = pairtile.prepare_expression(data, normalize="none", log2=False, min_samples=3)
     assert found.genes == in_file.genes == names[:-1]
     assert "spike_ins_left_out" in {note.code for note in found.messages}
+
+
+def test_a_first_column_of_classes_is_told_from_names_that_are_there_twice(tmp_path: Path) -> None:
+    for classes, told in ((["Endogenous", "Positive"] * 20, True), (["A", "B", *NAMES], False)):
+        names = [*classes, "A"][: len(classes) + 1]
+        frame = pd.DataFrame(1.5, index=names, columns=SAMPLES).reset_index(names="CodeClass")
+        frame.to_csv(tmp_path / "t.csv", index=False)
+        with pytest.raises(InputError, match="or the key duplicates") as refused:
+            read_expression(tmp_path / "t.csv")
+        assert ("names of 41 rows are classes" in str(refused.value)) is told
+
+
+def test_a_title_above_the_header_is_named_as_what_is_not_allowed(tmp_path: Path) -> None:
+    table = FRAME.to_csv(sep="\t")
+    for title in ("Table S3\n", "Table S3" + "\t" * len(SAMPLES) + "\n"):
+        (tmp_path / "t.tsv").write_text(title + table)
+        with pytest.raises(InputError, match=r"title above (it|the header)"):
+            read_expression(tmp_path / "t.tsv")

@@ -277,7 +277,13 @@ def check_names(
         file,
         "",
         f"{len(twice)} duplicate {kind} name{'s' * (len(twice) > 1)}: " + ", ".join(shown) + more,
-        f"each {kind} once" + (", or the key duplicates" if kind == "gene" else ""),
+        f"each {kind} once"
+        + ", or the key duplicates" * (kind == "gene")
+        + (
+            f"; if these {len(n_times)} names of {len(names)} rows are classes, put the column "
+            f"with the name of each {kind} first"
+        )
+        * (5 * len(n_times) < len(names)),
     )
 
 

@@ -276,7 +276,10 @@ def _check_header(
     for line, fields in head.labels:
         words = join_first(list(dict.fromkeys(fields[k].strip() for k in range(1, len(fields)))))
         if len(set(head.header)) < len(head.header):
-            cure = f"columns of one of these kinds, with each {kinds.column} once"
+            cure = (
+                f"columns of one of these kinds, with each {kinds.column} once, and no title above "
+                "the header"
+            )
             raise InputError.at(path, f"line {line}", f"a second header line ({words})", cure)
         notes.append(message("label_line", line=line, name=fields[0], words=words))
     return notes
@@ -314,7 +317,10 @@ def check_wide(path: str | PathLike[str], line: int, header: list[str], delimite
         write = "write.table(x, 'table.tsv', sep='\\t', quote=FALSE, col.names=NA)"
         hint = f" (it holds blanks; in R {write} writes tabs)"
     raise InputError.at(
-        path, f"line {line}", f"no {name}{hint}", f"a header of {name}-separated names"
+        path,
+        f"line {line}",
+        f"no {name}{hint}",
+        f"a header of {name}-separated names, without a title above it",
     )
 
 
