@@ -283,7 +283,7 @@ def check_names(
             f"; if these {len(n_times)} names of {len(names)} rows are classes, put the column "
             f"with the name of each {kind} first"
         )
-        * (5 * len(n_times) < len(names)),
+        * (kind == "gene" and 5 * len(n_times) < len(names)),
     )
 
 

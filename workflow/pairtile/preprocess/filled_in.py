@@ -85,7 +85,7 @@ def _holds_means(values: Float64Array) -> bool:
     some = values[:, evenly_spaced(values.shape[1], MAX_LINES)]
     own, near = some[rows], some[np.argsort(distances, axis=1)[:, :NEIGHBOURS]]
     found = _are_means(own, near)
-    # A row may be the mean of others altogether.
+    # A row may be the mean of others altogether: those are not counted.
     n_found = (found & (found.mean(axis=1, keepdims=True) < 0.5)).sum()
     # Numbers of a unit, such as shares of a total, or thirds of numbers of few digits (averages of
     # three rows of a gene), are means of others by chance: also of those that are near another row,
